@@ -1,0 +1,47 @@
+# SPDX-FileCopyrightText: The camd authors
+# SPDX-License-Identifier: Apache-2.0
+
+.DEFAULT_GOAL := help
+.PHONY: help setup build test demo bench lint fmt fuzz soak clean check-go
+
+VERSION   = $(shell sh scripts/version.sh)
+GO_LDFLAGS = -s -w -X github.com/seed-3c7e7623/camd/internal/cli.Version=$(VERSION)
+FUZZTIME ?= 10s
+CLIP     ?=
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
+
+setup: check-go ## install what tests and demo need (as root), or say the command that does
+	@sh scripts/setup.sh
+
+build: check-go ## build bin/camd and bin/camsub (no C compiler needed)
+	CGO_ENABLED=0 go build -buildvcs=false -trimpath -ldflags '$(GO_LDFLAGS)' -o bin/ ./cmd/camd ./cmd/camsub
+
+test: check-go ## set up, then run every check; each stage has a time limit
+	@bash scripts/test.sh
+
+demo: build ## first camera or the pattern and two subscribers; CLIP=walk.avi plays a file
+	@CLIP='$(CLIP)' sh scripts/demo.sh
+
+bench: build ## measure the hand-over beside its floor; writes CSV under results/
+	@mkdir -p results
+	go run ./benchmarks/handover -o results/
+
+lint: check-go ## only the static checks of make test
+	@bash scripts/test.sh fmt vet staticcheck house
+
+fmt: check-go ## rewrite the Go files in the house's format
+	@go tool -modfile=tools/go.mod gofumpt -w $$(sh scripts/gofiles.sh)
+
+fuzz: check-go ## run each fuzz target for FUZZTIME (default 10s)
+	@bash scripts/fuzz.sh $(FUZZTIME)
+
+soak: build ## the long runs: kills, replugs, hostile clients (up to 3 hours)
+	go test ./e2e/... -run Soak -soak -count=1 -timeout 3h -v
+
+clean: ## remove what the build made
+	rm -rf bin results .cache
+
+check-go:
+	@sh scripts/check-go.sh
