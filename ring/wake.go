@@ -1,0 +1,70 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ring
+
+import (
+	"errors"
+	"fmt"
+	"math"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed-3c7e7623/camd/internal/linux"
+)
+
+var wakeByte = []byte{1}
+
+// unlockAndWake releases mu and wakes the readers that wait, if wake says that
+// something was granted. The order is what makes a lost wake-up impossible: the
+// exchanges are done, the counter moves, then the waiting flags are read. A
+// flag is cleared with the wake-up, so that a stopped reader costs one.
+func (r *Ring) unlockAndWake(wake bool) {
+	if !wake || r.unmapped {
+		r.mu.Unlock()
+		return
+	}
+	counter := area(r.hdr.Data).u32(hdrWake)
+	counter.Add(1)
+	futex := false
+	r.wakeMu.Lock()
+	r.wakePipes = r.wakePipes[:0]
+	for _, rd := range r.readers {
+		if rd.closed {
+			continue
+		}
+		waiting := area(rd.page.Data).u32(pageWaiting)
+		if waiting.Load() == 0 || waiting.Swap(0) == 0 {
+			continue
+		}
+		if rd.pipe >= 0 {
+			r.wakePipes = append(r.wakePipes, rd)
+		} else {
+			futex = true
+		}
+	}
+	if futex {
+		r.stats.FutexWakes++
+	}
+	r.stats.PipeWakes += uint64(len(r.wakePipes))
+	r.mu.Unlock()
+
+	if futex {
+		linux.FutexWake((*uint32)(addressOf(counter)), math.MaxInt32)
+	}
+	var broken []*Reader
+	for _, rd := range r.wakePipes {
+		// A full pipe means that the reader has wake-ups enough; a broken one
+		// that it closed its end and can never be woken again.
+		if _, err := unix.Write(rd.pipe, wakeByte); errors.Is(err, unix.EPIPE) {
+			broken = append(broken, rd)
+		}
+	}
+	r.wakeMu.Unlock()
+
+	for _, rd := range broken {
+		r.mu.Lock()
+		r.end(rd, fmt.Errorf("%w: closed its wake-up pipe", ErrMisbehaved))
+		r.mu.Unlock()
+	}
+}
