@@ -4,10 +4,10 @@
 .DEFAULT_GOAL := help
 .PHONY: help setup build test demo bench lint fmt fuzz soak clean check-go
 
-VERSION   = $(shell sh scripts/version.sh)
-GO_LDFLAGS = -s -w -X github.com/seed-3c7e7623/camd/internal/cli.Version=$(VERSION)
-FUZZTIME ?= 10s
-CLIP     ?=
+VERSION    = $(shell sh scripts/version.sh)
+GO_LDFLAGS = -s -w -X github.com/seed-3c7e7623/camd/internal/cli.buildVersion=$(VERSION)
+FUZZTIME   ?= 10s
+CLIP       ?=
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -21,8 +21,9 @@ build: check-go ## build bin/camd and bin/camsub (no C compiler needed)
 test: check-go ## set up, then run every check; each stage has a time limit
 	@bash scripts/test.sh
 
+demo: export CLIP := $(CLIP)
 demo: build ## first camera or the pattern and two subscribers; CLIP=walk.avi plays a file
-	@CLIP='$(CLIP)' sh scripts/demo.sh
+	@sh scripts/demo.sh
 
 bench: build ## measure the hand-over beside its floor; writes CSV under results/
 	@mkdir -p results

@@ -1,0 +1,147 @@
+#!/bin/sh
+# SPDX-FileCopyrightText: The camd authors
+# SPDX-License-Identifier: Apache-2.0
+
+# One daemon and two subscribers for ten seconds, then what they saw. Stops by
+# itself and leaves nothing but CSV files under results/.
+#
+#   CLIP=FILE    play this file in place of the first camera
+#   DURATION=10s how long the subscribers measure
+set -eu
+
+# Before the change of folder: a relative path is the caller's.
+clip=${CLIP:-}
+case $clip in
+'' | /* | *://*) ;;
+*) clip=$PWD/$clip ;;
+esac
+cd "$(dirname "$0")/.."
+
+if [ -n "$clip" ]; then
+	case $clip in
+	*://*) ;;
+	*) [ -r "$clip" ] || {
+		echo "demo: cannot read CLIP=$clip" >&2
+		exit 4
+	} ;;
+	esac
+	sh scripts/setup.sh ffmpeg || {
+		echo "demo: playing a file needs ffmpeg. Without CLIP the demo shows a camera or the test pattern." >&2
+		exit 1
+	}
+fi
+
+for b in camd camsub; do
+	[ -x "bin/$b" ] || {
+		echo "demo: bin/$b is missing, run make build" >&2
+		exit 1
+	}
+done
+
+out=results/demo-$(date +%Y%m%d-%H%M%S)
+mkdir -p "$out"
+run=$(mktemp -d)
+export CAMD_RUNTIME_DIR="$run"
+pids=
+
+cleanup() {
+	trap '' INT TERM
+	[ -z "$pids" ] || kill $pids 2>/dev/null || :
+	n=0
+	for p in $pids; do
+		while kill -0 "$p" 2>/dev/null && [ $n -lt 50 ]; do
+			sleep 0.1
+			n=$((n + 1))
+		done
+		kill -9 "$p" 2>/dev/null || :
+	done
+	rm -rf "$run"
+}
+trap cleanup EXIT
+trap 'exit 130' INT
+trap 'exit 143' TERM
+
+if [ -n "$clip" ]; then
+	spec=$(printf '%s' "$clip" | sed 's/[\\,]/\\&/g')
+	bin/camd run --camera "clip=replay:$spec,loop=true" >"$out/camd.log" 2>&1 </dev/null &
+else
+	bin/camd run >"$out/camd.log" 2>&1 </dev/null &
+fi
+camd=$!
+pids=$camd
+
+# The daemon is ready when a stream has a running camera: asked for, for 15 s at most.
+stream=
+n=0
+while [ -z "$stream" ]; do
+	if ! kill -0 "$camd" 2>/dev/null; then
+		rc=0
+		wait "$camd" || rc=$?
+		pids=
+		echo "demo: camd ended by itself (exit $rc). Its log:" >&2
+		tail -n 20 "$out/camd.log" >&2
+		[ "$rc" -ne 0 ] || rc=1
+		exit "$rc"
+	fi
+	# One member a line; in a stream's object the name comes before the state.
+	stream=$(bin/camsub list --format json 2>/dev/null | tr ',{}' '\n\n\n' | awk -F '"' '
+		$2 == "name" {name = $4}
+		$2 == "state" && $4 == "running" && found == "" {found = name}
+		END {print found}')
+	[ -z "$stream" ] || break
+	n=$((n + 1))
+	if [ $n -ge 75 ]; then
+		echo "demo: no stream is running after 15 s. What camd says:" >&2
+		bin/camsub list >&2 || :
+		tail -n 20 "$out/camd.log" >&2
+		exit 1
+	fi
+	sleep 0.2
+done
+echo "camd runs with $stream ($(bin/camsub list --format json 2>/dev/null | tr ',{}' '\n\n\n' | awk -F '"' '$2 == "source" {print $4; exit}')); two subscribers measure for ${DURATION:-10s}"
+
+for i in 1 2; do
+	timeout 45 bin/camsub latency "$stream" --duration "${DURATION:-10s}" --timeout 10s --verify --format csv \
+		>"$out/subscriber-$i.csv" 2>"$out/subscriber-$i.log" </dev/null &
+	eval "sub$i=\$!"
+	pids="$pids $!"
+done
+
+failed=0
+for i in 1 2; do
+	eval "p=\$sub$i"
+	rc=0
+	wait "$p" || rc=$?
+	if [ "$rc" -ne 0 ]; then
+		failed=1
+		echo "demo: subscriber $i failed (exit $rc):" >&2
+		tail -n 5 "$out/subscriber-$i.log" >&2
+	fi
+done
+pids=$camd
+
+echo
+awk -F , '
+function us(ns) { return ns == "" ? "-" : sprintf("%.0f µs", ns / 1000) }
+function pair(m) { return us(p50[m]) " / " us(p99[m]) }
+function row() {
+	if (!rows++) printf "%-10s  %7s  %9s  %13s  %-19s  %-19s\n", "subscriber", "frames", "rate", "lost", "ready to held", "capture to held"
+	if (!("ready_to_held" in count)) { printf "%-10s  no measurement\n", rows; bad = 1; return }
+	n = count["ready_to_held"]; d = dropped["ready_to_held"]
+	rate = mean["period"] > 0 ? sprintf("%.2f/s", 1e9 / mean["period"]) : "-"
+	printf "%-10s  %7d  %9s  %4d (%.2f %%)  %-19s  %-19s\n", rows, n, rate, d, n + d ? 100 * d / (n + d) : 0, pair("ready_to_held"), pair("capture_to_held")
+	split("", count)
+}
+FNR == 1 { if (NR > 1) row(); split("", col); for (i = 1; i <= NF; i++) col[$i] = i; next }
+{
+	m = $col["metric"]
+	count[m] = $col["count"]; mean[m] = $col["mean"]; dropped[m] = $col["dropped"]
+	p50[m] = $col["p50"]; p99[m] = $col["p99"]
+}
+END { row(); exit bad }' "$out/subscriber-1.csv" "$out/subscriber-2.csv" || failed=1
+echo "(latencies: p50 / p99. ready: complete in shared memory; held: in the subscriber's hands)"
+echo
+bin/camd status || failed=1
+echo
+echo "CSV and logs: $out/"
+exit $failed
