@@ -121,24 +121,24 @@ done
 pids=$camd
 
 echo
-awk -F , '
-function us(ns) { return ns == "" ? "-" : sprintf("%.0f µs", ns / 1000) }
-function pair(m) { return us(p50[m]) " / " us(p99[m]) }
-function row() {
-	if (!rows++) printf "%-10s  %7s  %9s  %13s  %-19s  %-19s\n", "subscriber", "frames", "rate", "lost", "ready to held", "capture to held"
-	if (!("ready_to_held" in count)) { printf "%-10s  no measurement\n", rows; bad = 1; return }
-	n = count["ready_to_held"]; d = dropped["ready_to_held"]
-	rate = mean["period"] > 0 ? sprintf("%.2f/s", 1e9 / mean["period"]) : "-"
-	printf "%-10s  %7d  %9s  %4d (%.2f %%)  %-19s  %-19s\n", rows, n, rate, d, n + d ? 100 * d / (n + d) : 0, pair("ready_to_held"), pair("capture_to_held")
-	split("", count)
-}
-FNR == 1 { if (NR > 1) row(); split("", col); for (i = 1; i <= NF; i++) col[$i] = i; next }
-{
-	m = $col["metric"]
-	count[m] = $col["count"]; mean[m] = $col["mean"]; dropped[m] = $col["dropped"]
-	p50[m] = $col["p50"]; p99[m] = $col["p99"]
-}
-END { row(); exit bad }' "$out/subscriber-1.csv" "$out/subscriber-2.csv" || failed=1
+printf '%-10s  %7s  %9s  %13s  %-19s  %-19s\n' subscriber frames rate lost 'ready to held' 'capture to held'
+for i in 1 2; do
+	awk -F , -v name="$i" '
+	function us(ns) { return ns == "" ? "-" : sprintf("%.0f us", ns / 1000) }
+	function pair(m) { return us(p50[m]) " / " us(p99[m]) }
+	NR == 1 { for (i = 1; i <= NF; i++) col[$i] = i; next }
+	{
+		m = $col["metric"]
+		count[m] = $col["count"]; mean[m] = $col["mean"]; dropped[m] = $col["dropped"]
+		p50[m] = $col["p50"]; p99[m] = $col["p99"]
+	}
+	END {
+		if (!("ready_to_held" in count)) { printf "%-10s  no measurement\n", name; exit 1 }
+		n = count["ready_to_held"]; d = dropped["ready_to_held"]
+		rate = mean["period"] > 0 ? sprintf("%.2f/s", 1e9 / mean["period"]) : "-"
+		printf "%-10s  %7d  %9s  %4d (%.2f %%)  %-19s  %-19s\n", name, n, rate, d, n + d ? 100 * d / (n + d) : 0, pair("ready_to_held"), pair("capture_to_held")
+	}' "$out/subscriber-$i.csv" || failed=1
+done
 echo "(latencies: p50 / p99. ready: complete in shared memory; held: in the subscriber's hands)"
 echo
 bin/camd status || failed=1
