@@ -34,6 +34,7 @@ var Table = []Rule{
 	{Room: "calib", May: []Room{"frame"}},
 	{Room: "ros2/...", May: []Room{"frame"}},
 	{Room: "ring", May: []Room{"frame", "internal/linux"}},
+	{Room: "ring/check", May: []Room{"frame", "ring", "internal/linux"}},
 	{Room: "negotiate", May: []Room{"frame", "internal/linux"}},
 
 	{Room: "jpeg", May: []Room{"frame", "internal/dl"}},
