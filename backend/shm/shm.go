@@ -1,0 +1,151 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package shm is the backend for processes of this host: they map the ring of
+// the stream and read frames in place. It connects the slot protocol (ring)
+// with the local socket (negotiate), one goroutine pair a subscription.
+package shm
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/seed-3c7e7623/camd/backend"
+	"github.com/seed-3c7e7623/camd/frame"
+	"github.com/seed-3c7e7623/camd/negotiate"
+	"github.com/seed-3c7e7623/camd/ring"
+)
+
+// Deadlines of the hand-shake and of an evicted reader.
+const (
+	DefaultProbeTimeout = 2 * time.Second
+	DefaultForceAfter   = 5 * time.Second
+	// HoardingAfter is the age of a held frame from which status and log name
+	// the holder.
+	HoardingAfter = time.Second
+)
+
+// Backend serves one stream. Set the exported fields before use.
+type Backend struct {
+	Stream  string
+	Session frame.Session
+	// Info describes the stream, also while its format changes.
+	Info func() negotiate.StreamInfo
+	// DefaultCredit is for clients that do not say; MaxCredit bounds the others.
+	DefaultCredit, MaxCredit int
+	// ProbeTimeout bounds the answer to an offer; ForceAfter is how long an
+	// evicted reader may keep its frames from the source.
+	ProbeTimeout, ForceAfter time.Duration
+	// Quarantine, if set, learns of evicted readers that still hold memory.
+	Quarantine *negotiate.Quarantine
+	Log        *slog.Logger
+
+	mu   sync.Mutex
+	ring *ring.Ring
+	subs []*subscription
+}
+
+var _ backend.Backend = (*Backend)(nil)
+
+// SetRing puts a new epoch in place of the one before, which it retires.
+// Subscribers are told and go over as they acknowledge. nil ends the stream.
+func (b *Backend) SetRing(r *ring.Ring) {
+	b.mu.Lock()
+	old := b.ring
+	b.ring = r
+	subs := slices.Clone(b.subs)
+	b.mu.Unlock()
+	if r != nil {
+		for _, s := range subs {
+			s.reconfigure()
+		}
+	}
+	if old != nil {
+		old.Retire()
+	}
+}
+
+func (b *Backend) current() *ring.Ring {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.ring
+}
+
+// Candidate implements backend.Backend.
+func (b *Backend) Candidate() negotiate.Candidate {
+	c := negotiate.Candidate{Backend: negotiate.BackendSHM}
+	if b.current() == nil {
+		c.Reason, c.Detail = negotiate.ReasonNotReady, "the camera has not delivered a format yet"
+	}
+	return c
+}
+
+// Subscribers implements backend.Backend, in order of arrival.
+func (b *Backend) Subscribers() []backend.Subscriber {
+	b.mu.Lock()
+	subs := slices.Clone(b.subs)
+	b.mu.Unlock()
+	out := make([]backend.Subscriber, 0, len(subs))
+	for _, s := range subs {
+		out = append(out, s.status())
+	}
+	return out
+}
+
+// Serve implements backend.Backend.
+func (b *Backend) Serve(ctx context.Context, conn *negotiate.Conn, h *negotiate.Hello, rejected []negotiate.Rejected) error {
+	s := &subscription{
+		b: b, conn: conn, hello: h, rejected: rejected,
+		since: time.Now(), pipe: [2]int{-1, -1}, changed: make(chan struct{}, 1),
+	}
+	defer s.end()
+	if err := s.agree(); err != nil {
+		return err
+	}
+	b.mu.Lock()
+	b.subs = append(b.subs, s)
+	newest := b.ring
+	b.mu.Unlock()
+	defer func() {
+		b.mu.Lock()
+		if i := slices.Index(b.subs, s); i >= 0 {
+			b.subs = slices.Delete(b.subs, i, i+1)
+		}
+		b.mu.Unlock()
+	}()
+	if newest != s.ring {
+		s.reconfigure() // the format changed during the hand-shake
+	}
+	return s.serve(ctx)
+}
+
+// addReader makes a reader in the newest epoch, which may change meanwhile.
+func (b *Backend) addReader(credit int, pipe func() (int, error)) (*ring.Ring, *ring.Reader, error) {
+	for {
+		r := b.current()
+		if r == nil {
+			return nil, nil, backend.Declined(negotiate.BackendSHM, negotiate.ReasonNotReady, "the camera has not delivered a format yet")
+		}
+		fd, err := pipe()
+		if err != nil {
+			return nil, nil, err
+		}
+		rd, err := r.AddReader(credit, fd)
+		if err == nil {
+			return r, rd, nil
+		}
+		closeAll(fd)
+		if !errors.Is(err, ring.ErrRetired) || b.current() == r {
+			return nil, nil, err
+		}
+	}
+}
+
+func (b *Backend) credit(h *negotiate.Hello) int {
+	return min(cmp.Or(h.Credit, b.DefaultCredit), b.MaxCredit)
+}

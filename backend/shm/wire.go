@@ -1,0 +1,107 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package shm
+
+import (
+	"errors"
+	"io"
+	"net"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed-3c7e7623/camd/backend"
+	"github.com/seed-3c7e7623/camd/internal/linux"
+	"github.com/seed-3c7e7623/camd/negotiate"
+	"github.com/seed-3c7e7623/camd/ring"
+)
+
+func layoutMessage(l ring.Layout) negotiate.Layout {
+	return negotiate.Layout{
+		Version: ring.Version, Slots: l.Slots, HeaderBytes: l.HeaderBytes, StrideBytes: l.StrideBytes,
+		PixelBytes: l.PixelBytes, PageBytes: l.PageBytes, Epoch: l.Epoch,
+	}
+}
+
+// send attaches, in this order, header and pixels of r, the page of rd, and
+// with START the client's end of the wake-up pipe.
+func (s *subscription) send(m *negotiate.Message, r *ring.Ring, rd *ring.Reader) error {
+	var fds []int
+	defer func() { closeAll(fds...) }()
+	if r != nil {
+		h, p, err := r.Files()
+		if err != nil {
+			return err
+		}
+		fds = append(fds, h, p)
+	}
+	if rd != nil {
+		page, err := rd.PageFile()
+		if err != nil {
+			return err
+		}
+		fds = append(fds, page)
+	}
+	all := fds
+	if m.Type == negotiate.TypeStart && s.pipe[0] >= 0 {
+		all = append(append([]int(nil), fds...), s.pipe[0])
+	}
+	return s.conn.Send(m, all...)
+}
+
+// pipeEnd duplicates the write end of the wake-up pipe for one epoch's reader,
+// -1 for a futex reader. The duplicate shares its flags with the original,
+// which never leaves this process.
+func (s *subscription) pipeEnd() (int, error) {
+	if s.pipe[1] < 0 {
+		return -1, nil
+	}
+	return unix.FcntlInt(uintptr(s.pipe[1]), unix.F_DUPFD_CLOEXEC, 0)
+}
+
+// declined turns the ring's refusal into a reason.
+func (s *subscription) declined(err error) error {
+	var d *backend.DeclinedError
+	switch {
+	case errors.As(err, &d):
+		return err
+	case errors.Is(err, ring.ErrFull):
+		return backend.Declined(negotiate.BackendSHM, negotiate.ReasonRingFull, "%v", err)
+	case errors.Is(err, ring.ErrRetired):
+		return backend.Declined(negotiate.BackendSHM, negotiate.ReasonNotReady, "the camera is changing its format")
+	case errors.Is(err, linux.ErrNoMemory), errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
+		return backend.Declined(negotiate.BackendSHM, negotiate.ReasonLimit, "%v", err)
+	}
+	return err
+}
+
+// failed sorts errors of the connection during the hand-shake: a ring that was
+// replaced meanwhile is no fault of the client.
+func (s *subscription) failed(err error) error {
+	if errors.Is(err, ring.ErrRetired) {
+		return s.declined(err)
+	}
+	return err
+}
+
+func endReason(err, evicted error) string {
+	switch {
+	case evicted != nil:
+		return "evicted"
+	case err == nil:
+		return "bye"
+	case errors.Is(err, io.EOF), errors.Is(err, negotiate.ErrPeerGone):
+		return "client gone"
+	case errors.Is(err, net.ErrClosed):
+		return "closed by camd"
+	}
+	return err.Error()
+}
+
+func closeAll(fds ...int) {
+	for _, fd := range fds {
+		if fd >= 0 {
+			_ = unix.Close(fd)
+		}
+	}
+}
