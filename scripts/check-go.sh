@@ -38,10 +38,10 @@ case $installed in devel*) exit 0 ;; esac
 [ "$have" -ge "$want" ] && exit 0
 [ "$have" -ge 21 ] || refuse "Found $installed at $(command -v go)." "$tarball"
 
-# New enough to switch; go fetches the toolchain here if it has not yet.
-if ! err=$(go version 2>&1 >/dev/null); then
-	refuse "Found $installed at $(command -v go), which could not get it:
-    $err" "If GOTOOLCHAIN is set to local (see: go env GOTOOLCHAIN), run
+# New enough to switch: go fetches the toolchain here if it has not yet.
+effective=$(go env GOVERSION 2>&1) || effective="nothing: $effective"
+have=$(minor "$effective")
+[ -n "$have" ] && [ "$have" -ge "$want" ] || refuse "Found $installed at $(command -v go), which in this folder becomes $effective." \
+	"If GOTOOLCHAIN names a version or is local (see: go env GOTOOLCHAIN), run
     go env -w GOTOOLCHAIN=auto
-else check that this machine reaches its Go module proxy (go env GOPROXY)."
-fi
+else see whether this machine reaches its Go module proxy (go env GOPROXY)."
