@@ -83,11 +83,9 @@ while [ -z "$stream" ]; do
 		[ "$rc" -ne 0 ] || rc=1
 		exit "$rc"
 	fi
-	# One member a line; in a stream's object the name comes before the state.
-	stream=$(bin/camsub list --format json 2>/dev/null | tr ',{}' '\n\n\n' | awk -F '"' '
-		$2 == "name" {name = $4}
-		$2 == "state" && $4 == "running" && found == "" {found = name}
-		END {print found}')
+	stream=$(bin/camsub list --format csv 2>/dev/null | awk -F , '
+		NR == 1 {for (i = 1; i <= NF; i++) col[$i] = i; next}
+		$col["state"] == "running" {print $col["stream"]; exit}')
 	[ -z "$stream" ] || break
 	n=$((n + 1))
 	if [ $n -ge 75 ]; then
@@ -98,7 +96,9 @@ while [ -z "$stream" ]; do
 	fi
 	sleep 0.2
 done
-echo "camd runs with $stream ($(bin/camsub list --format json 2>/dev/null | tr ',{}' '\n\n\n' | awk -F '"' '$2 == "source" {print $4; exit}')); two subscribers measure for ${DURATION:-10s}"
+bin/camsub info "$stream" || :
+echo
+echo "two subscribers measure for ${DURATION:-10s}"
 
 for i in 1 2; do
 	timeout 45 bin/camsub latency "$stream" --duration "${DURATION:-10s}" --timeout 10s --verify --format csv \
