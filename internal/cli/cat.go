@@ -1,0 +1,152 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/spf13/cobra"
+	"golang.org/x/sys/unix"
+
+	"github.com/seed-3c7e7623/camd/frame"
+	"github.com/seed-3c7e7623/camd/internal/cli/y4m"
+)
+
+// errFormatChanged ends cat: a video file has one size and encoding.
+var errFormatChanged = errors.New("the stream changed its format")
+
+// catMeter writes frames as video. It copies a frame and releases it before it
+// writes, so that a slow reader of the pipe keeps no slot.
+type catMeter struct {
+	raw      bool
+	open     func() (io.Writer, error) // called at the first frame
+	interval func() int64              // nominal, nanoseconds; asked at the first frame
+
+	out      io.Writer
+	geometry frame.Geometry // zero before the first frame
+	encoder  *y4m.Encoder
+	pending  []byte
+}
+
+func (c *catMeter) frame(f heldFrame) (bool, error) {
+	g := f.Geometry()
+	if c.geometry.Width == 0 {
+		if err := c.start(g); err != nil {
+			return false, err
+		}
+	}
+	if g != c.geometry {
+		return false, fmt.Errorf("%w from %v (step %d) to %v (step %d): start cat again for the rest",
+			errFormatChanged, c.geometry, c.geometry.Step, g, g.Step)
+	}
+	var err error
+	if c.raw {
+		c.pending, err = y4m.AppendRaw(c.pending, f.Data(), g)
+	} else {
+		c.pending, err = c.encoder.Append(c.pending, f.Data())
+	}
+	return err == nil, err
+}
+
+func (c *catMeter) start(g frame.Geometry) error {
+	encoder, err := y4m.NewEncoder(g, c.interval())
+	if err != nil {
+		return err
+	}
+	if c.out, err = c.open(); err != nil {
+		return err
+	}
+	c.geometry, c.encoder = g, encoder
+	if !c.raw {
+		c.pending = append(c.pending, encoder.Header()...)
+	}
+	return nil
+}
+
+func (c *catMeter) idle() (string, error) {
+	_, err := c.out.Write(c.pending)
+	c.pending = c.pending[:0]
+	if err != nil {
+		return "", fmt.Errorf("write video: %w", err)
+	}
+	return "", nil
+}
+
+func (c *catMeter) tick(int64) string           { return "" }
+func (c *catMeter) end(summary) (string, error) { return "", nil }
+
+func newCat(w world) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "cat STREAM",
+		Short: "Write frames as video, for ffplay, ffmpeg or a file",
+		Long: `Write frames to stdout or a file: as YUV4MPEG2 (y4m), which ffplay, ffmpeg and
+mpv read from a pipe, or raw: rows without padding, one frame after the other.
+
+Only the newest frames are read: if the other side is slow, frames are missing
+in between. Colour pictures become 4:4:4 by BT.601, limited range.`,
+		Example: "  camsub cat clip/color --count 300 | ffplay -\n  camsub cat clip/color --format raw -o frames.raw --count 1",
+		Args:    OneArg("stream", streamExample),
+	}
+	flags := addMeasureFlags(cmd)
+	format := formatFlag(cmd, "y4m", "raw")
+	name := cmd.Flags().StringP("output", "o", "-", "`file` to write; - is stdout")
+	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
+		out := output{name: *name, stdout: cmd.OutOrStdout()}
+		if err := out.check(); err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, out.close()) }()
+		m := &catMeter{raw: format.value == "raw", open: out.open}
+		r, err := flags.runner(w, cmd, args[0], m)
+		if err != nil {
+			return err
+		}
+		m.interval = func() int64 { return r.sub.Info().IntervalNS }
+		return r.run(cmd.Context())
+	}
+	return cmd
+}
+
+// output is a file, which is made when there is something to write, or stdout.
+type output struct {
+	name   string // "-" is stdout
+	stdout io.Writer
+	file   *os.File
+}
+
+// check refuses to write pictures to a terminal.
+func (o *output) check() error {
+	if o.name == "-" && isTerminal(o.stdout) {
+		return Usagef("stdout is a terminal: give -o FILE, or a pipe such as | ffplay -")
+	}
+	return nil
+}
+
+func (o *output) open() (io.Writer, error) {
+	if o.name == "-" {
+		return o.stdout, nil
+	}
+	f, err := os.Create(o.name)
+	o.file = f
+	return f, err
+}
+
+func (o *output) close() error {
+	if o.file == nil {
+		return nil
+	}
+	return o.file.Close()
+}
+
+func isTerminal(w io.Writer) bool {
+	f, ok := w.(*os.File)
+	if !ok {
+		return false
+	}
+	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
+	return err == nil
+}

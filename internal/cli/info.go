@@ -1,0 +1,76 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+)
+
+// infoText is one "key: value" a line; what is not known is left out.
+func infoText(s foundStream) string {
+	var b strings.Builder
+	line := func(key, value string) {
+		if value != "" {
+			fmt.Fprintf(&b, "%-12s %s\n", key+":", value)
+		}
+	}
+	line("stream", s.Name)
+	line("camera", s.Camera)
+	line("source", s.Source)
+	state := s.State
+	if s.StateSince > 0 {
+		state += " since " + time.UnixMilli(s.StateSince).UTC().Format(time.RFC3339)
+	}
+	line("state", state)
+	line("problem", s.Problem)
+	line("size", s.size())
+	line("encoding", string(s.Geometry.Encoding))
+	if s.Geometry.Width > 0 {
+		line("step", fmt.Sprintf("%d bytes", s.Geometry.Step))
+		line("frame", fmt.Sprintf("%d bytes", s.Geometry.Size()))
+	}
+	if rate := s.rateText(); rate != "" {
+		line("rate", rate+" Hz")
+	}
+	line("clock", s.Clock)
+	line("epoch", fmt.Sprint(s.Epoch))
+	line("subscribers", fmt.Sprint(s.Subscribed))
+	line("host", s.Host)
+	line("dir", s.Dir)
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+func newInfo(w world) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:               "info STREAM",
+		Short:             "Show what is known about a stream",
+		Args:              OneArg("stream", streamExample),
+		ValidArgsFunction: completeStream(w),
+	}
+	format := formatFlag(cmd, "text", "json")
+	dir := dirFlag(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, args []string) error {
+		daemons, err := w.list(cmd.Context(), dirOption(*dir)...)
+		if err != nil {
+			return err
+		}
+		streams := streamsOf(daemons)
+		for _, s := range streams {
+			if s.Name != args[0] {
+				continue
+			}
+			if format.value == "json" {
+				return printJSON(cmd.OutOrStdout(), s)
+			}
+			_, err := fmt.Fprintln(cmd.OutOrStdout(), infoText(s))
+			return err
+		}
+		return unknownStream(args[0], namesOf(streams))
+	}
+	return cmd
+}

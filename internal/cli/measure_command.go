@@ -1,0 +1,35 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"github.com/spf13/cobra"
+)
+
+// measureFlags are the flags that hz, bw, delay, latency and cat share.
+type measureFlags struct {
+	path   *pathFlags
+	limits *limitFlags
+}
+
+func addMeasureFlags(cmd *cobra.Command) *measureFlags {
+	fs := cmd.Flags()
+	fs.SortFlags = false
+	return &measureFlags{limits: addLimitFlags(fs), path: addPathFlags(fs)}
+}
+
+// runner builds the runner for a command, or fails with a usage error.
+func (m *measureFlags) runner(w world, cmd *cobra.Command, stream string, meter meter) (*runner, error) {
+	opts, err := m.path.options(cmd.CommandPath(), cmd.ErrOrStderr())
+	if err != nil {
+		return nil, err
+	}
+	return &runner{
+		world: w, stream: stream, limits: m.limits, dir: *m.path.dir, opts: opts,
+		stdout: cmd.OutOrStdout(), notes: &notes{out: cmd.ErrOrStderr(), program: cmd.Root().Name()},
+		meter: meter,
+	}, nil
+}
+
+const streamExample = "test/color"

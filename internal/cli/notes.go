@@ -1,0 +1,109 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"io"
+	"strings"
+	"sync"
+
+	"github.com/seed-3c7e7623/camd/client"
+	"github.com/seed-3c7e7623/camd/negotiate"
+)
+
+// notes are the lines on stderr that tell people what happens. They may come
+// from several goroutines.
+type notes struct {
+	mu      sync.Mutex
+	out     io.Writer
+	program string
+	path    string // the path that was said last
+}
+
+// say writes one line, with the program's name before it.
+func (n *notes) say(format string, args ...any) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.line(fmt.Sprintf(format, args...))
+}
+
+func (n *notes) line(text string) { fmt.Fprintf(n.out, "%s: %s\n", n.program, text) }
+
+// subscribed says by which path frames come, or what is waited for.
+func (n *notes) subscribed(stream string, sub subscription) {
+	if n.sayPath(stream, sub) {
+		return
+	}
+	info := sub.Info()
+	text := fmt.Sprintf("%s: waiting for the first frame", stream)
+	if info.State != "" {
+		text += fmt.Sprintf(", camera %s is %s", info.Camera, info.State)
+	}
+	if info.Problem != "" {
+		text += ": " + info.Problem
+	}
+	n.say("%s", text)
+}
+
+// firstFrame says the path where it was not known before.
+func (n *notes) firstFrame(stream string, sub subscription) { n.sayPath(stream, sub) }
+
+// sayPath says the path once; false if it is not known yet.
+func (n *notes) sayPath(stream string, sub subscription) bool {
+	path, info := sub.Path(), sub.Info()
+	if path.Backend == "" || info.Geometry.Width == 0 {
+		return false
+	}
+	text := pathText(stream, path, info)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.path != text {
+		n.path = text
+		n.line(text)
+	}
+	return true
+}
+
+// pathText is for example
+// "test/color by shm (futex), 1280x720 bgra8; not cuda: not_offered".
+func pathText(stream string, path client.Path, info negotiate.StreamInfo) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s by %s", stream, path.Backend)
+	if path.Wake != "" {
+		fmt.Fprintf(&b, " (%s)", path.Wake)
+	}
+	fmt.Fprintf(&b, ", %v", info.Geometry)
+	for i, r := range path.Rejected {
+		sep := ", "
+		if i == 0 {
+			sep = "; not "
+		}
+		fmt.Fprintf(&b, "%s%s: %s", sep, r.Backend, r.Reason)
+		if r.Detail != "" {
+			fmt.Fprintf(&b, " (%s)", r.Detail)
+		}
+	}
+	return b.String()
+}
+
+// event says what changed. The first connection is said by subscribed.
+func (n *notes) event(stream string, e client.Event) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if e.Kind == "connected" && n.path == "" {
+		return
+	}
+	text := e.Text
+	if text == "" {
+		text = e.Kind
+	}
+	if e.Err != nil && !strings.Contains(text, e.Err.Error()) {
+		text += ": " + e.Err.Error()
+	}
+	if !strings.HasPrefix(text, stream) {
+		text = stream + ": " + text
+	}
+	n.line(text)
+}

@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/seed-3c7e7623/camd/capture"
+)
+
+// UsageError is a command line that makes no sense. It wraps [ErrUsage].
+type UsageError struct {
+	Text string // what was asked, what would have been right
+}
+
+func (e *UsageError) Error() string { return e.Text }
+
+// Unwrap makes errors.Is(e, ErrUsage) true.
+func (e *UsageError) Unwrap() error { return ErrUsage }
+
+// Usagef builds a UsageError.
+func Usagef(format string, args ...any) error {
+	return &UsageError{Text: fmt.Sprintf(format, args...)}
+}
+
+// prepare gives a command table the habits of both programs: help on stdout,
+// errors printed once by Execute, wrong commands and flags named with the
+// nearest right one.
+func prepare(root *cobra.Command) {
+	root.SilenceErrors = true
+	root.SilenceUsage = true
+	root.CompletionOptions.HiddenDefaultCmd = false
+	root.SetFlagErrorFunc(flagError)
+	if root.Args == nil && root.HasSubCommands() {
+		root.Args = unknownCommand
+		if root.RunE == nil && root.Run == nil {
+			root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		}
+	}
+}
+
+func unknownCommand(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		if c.IsAvailableCommand() {
+			names = append(names, c.Name())
+		}
+	}
+	return Usagef("unknown command %q%s; %q lists the commands", args[0], didYouMean(args[0], names), cmd.CommandPath()+" --help")
+}
+
+func flagError(cmd *cobra.Command, err error) error {
+	if errors.Is(err, pflag.ErrHelp) {
+		return err
+	}
+	hint := fmt.Sprintf("; %q lists the flags", cmd.CommandPath()+" --help")
+	var missing *pflag.NotExistError
+	if errors.As(err, &missing) && missing.GetSpecifiedShortnames() == "" {
+		var names []string
+		cmd.Flags().VisitAll(func(f *pflag.Flag) {
+			if !f.Hidden {
+				names = append(names, "--"+f.Name)
+			}
+		})
+		name := "--" + missing.GetSpecifiedName()
+		return Usagef("unknown flag %s%s%s", name, didYouMean(name, names), hint)
+	}
+	return Usagef("%v%s", err, hint)
+}
+
+// didYouMean returns ", did you mean X?" for the nearest candidate, or "". The
+// beginning of a name counts as near.
+func didYouMean(word string, candidates []string) string {
+	best := capture.Nearest(word, candidates)
+	for _, c := range candidates {
+		if best == "" && len(word) > 1 && strings.HasPrefix(c, word) {
+			best = c
+		}
+	}
+	if best == "" {
+		return ""
+	}
+	return ", did you mean " + best + "?"
+}
+
+// OneArg is a cobra.PositionalArgs for a command that takes exactly one thing.
+func OneArg(what, example string) cobra.PositionalArgs {
+	return func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return Usagef("%s: which %s? For example: %s %s", cmd.CommandPath(), what, cmd.CommandPath(), example)
+		case len(args) > 1:
+			return Usagef("%s takes one %s, not %d: %s", cmd.CommandPath(), what, len(args), strings.Join(args, " "))
+		}
+		return nil
+	}
+}
+
+// NoArgs is a cobra.PositionalArgs for a command that takes flags only.
+func NoArgs(cmd *cobra.Command, args []string) error {
+	if len(args) > 0 {
+		return Usagef("%s takes no argument, there was %q", cmd.CommandPath(), args[0])
+	}
+	return nil
+}
+
+// oneOf is a flag value that must be one of a few words.
+type oneOf struct {
+	value string
+	words []string
+}
+
+func newOneOf(value string, words ...string) *oneOf { return &oneOf{value: value, words: words} }
+
+func (o *oneOf) String() string { return o.value }
+func (o *oneOf) Type() string   { return strings.Join(o.words, "|") }
+func (o *oneOf) Set(s string) error {
+	if !slices.Contains(o.words, s) {
+		return fmt.Errorf("must be one of %s", strings.Join(o.words, ", "))
+	}
+	o.value = s
+	return nil
+}
