@@ -48,7 +48,11 @@ run_stage() {
 
 stage_setup() { sh scripts/setup.sh; }
 
-stage_download() { go mod download && go mod download -modfile=tools/go.mod; }
+# Fetches what the build, the tests and the lint tools import, so that no later limit pays for the network.
+stage_download() {
+	go list -deps -test ./... >/dev/null
+	go list -modfile=tools/go.mod -deps tool >/dev/null
+}
 
 stage_fmt() {
 	local bad
