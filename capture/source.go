@@ -21,6 +21,9 @@ var (
 	ErrFormatRefused = errors.New("format refused")
 	// ErrConfig: the camera's options make no sense. Not retried.
 	ErrConfig = errors.New("invalid camera options")
+	// ErrUnsupported: this host lacks what the kind needs, a program or a
+	// library. Not retried.
+	ErrUnsupported = errors.New("not supported on this host")
 	// ErrEndOfStream: a recording that does not loop came to its end. Not retried.
 	ErrEndOfStream = errors.New("end of stream")
 	// ErrNoSlot: every slot is in use; the frame at hand is to be dropped.
@@ -32,7 +35,9 @@ type Source interface {
 	// Run captures frames into sink until ctx is done (then it returns nil or
 	// ctx.Err()) or the source fails. It must return within a second after ctx
 	// is done, also while the device is stalled. The supervisor calls it again
-	// after a failure; Run must not keep state that a failed run spoils.
+	// after a failure; Run must not keep state that a failed run spoils. A run
+	// that does not return in time is abandoned, and the next one may begin
+	// beside it.
 	Run(ctx context.Context, sink Sink) error
 	// Describe is a short text for people: kind and target, for example
 	// "pattern" or "replay walk.avi".

@@ -1,0 +1,195 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package capture
+
+import (
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Options hands the options of a [Spec] to a source, typed, and keeps account:
+// each key that a source asks for is a known one, and [Options.Err] reports the
+// values that made no sense and the keys that nobody asked for. Numbers come
+// back as the default when the value is refused.
+type Options struct {
+	kind   string
+	values map[string]string
+	known  []string
+	prefix []string
+	taken  map[string]bool
+	errs   []error
+}
+
+// NewOptions begins the account for s.
+func NewOptions(s Spec) *Options {
+	return &Options{kind: s.Kind, values: s.Options, taken: make(map[string]bool)}
+}
+
+func (o *Options) take(key string) (string, bool) {
+	o.known = append(o.known, key)
+	v, ok := o.values[key]
+	if ok {
+		o.taken[key] = true
+	}
+	return v, ok
+}
+
+func (o *Options) refuse(key, value, want string) {
+	o.errs = append(o.errs, fmt.Errorf("option %s=%s: want %s", key, shorten(value), want))
+}
+
+// String returns the value of key, or def where it is not given.
+func (o *Options) String(key, def string) string {
+	if v, ok := o.take(key); ok {
+		return v
+	}
+	return def
+}
+
+// Choice returns the value of key, which must be one of choices.
+func (o *Options) Choice(key, def string, choices ...string) string {
+	v, ok := o.take(key)
+	if !ok || slices.Contains(choices, v) {
+		if ok {
+			return v
+		}
+		return def
+	}
+	want := "one of " + strings.Join(choices, ", ")
+	if n := Nearest(v, choices); n != "" {
+		want += "; did you mean " + n + "?"
+	}
+	o.refuse(key, v, want)
+	return def
+}
+
+// Bool reads true/false, yes/no, on/off, 1/0.
+func (o *Options) Bool(key string, def bool) bool {
+	v, ok := o.take(key)
+	if !ok {
+		return def
+	}
+	switch strings.ToLower(v) {
+	case "true", "yes", "on", "1":
+		return true
+	case "false", "no", "off", "0":
+		return false
+	}
+	o.refuse(key, v, "true or false")
+	return def
+}
+
+// Int reads a decimal number from least to most.
+func (o *Options) Int(key string, def, least, most int64) int64 {
+	v, ok := o.take(key)
+	if !ok {
+		return def
+	}
+	n, err := strconv.ParseInt(v, 10, 64)
+	if err != nil || n < least || n > most {
+		o.refuse(key, v, fmt.Sprintf("a whole number from %d to %d", least, most))
+		return def
+	}
+	return n
+}
+
+// Float reads a number from least to most.
+func (o *Options) Float(key string, def, least, most float64) float64 {
+	v, ok := o.take(key)
+	if !ok {
+		return def
+	}
+	f, err := strconv.ParseFloat(v, 64)
+	if err != nil || math.IsNaN(f) || f < least || f > most {
+		o.refuse(key, v, fmt.Sprintf("a number from %g to %g", least, most))
+		return def
+	}
+	return f
+}
+
+// Percent reads a percentage, written 5 or 5%, and returns the fraction, 0 to 1.
+func (o *Options) Percent(key string, def float64) float64 {
+	v, ok := o.take(key)
+	if !ok {
+		return def
+	}
+	f, err := strconv.ParseFloat(strings.TrimSuffix(v, "%"), 64)
+	if err != nil || math.IsNaN(f) || f < 0 || f > 100 {
+		o.refuse(key, v, "a percentage from 0 to 100")
+		return def
+	}
+	return f / 100
+}
+
+// Duration reads a duration with its unit, for example 20ms; not negative.
+func (o *Options) Duration(key string, def time.Duration) time.Duration {
+	v, ok := o.take(key)
+	if !ok {
+		return def
+	}
+	d, err := time.ParseDuration(v)
+	if err != nil || d < 0 {
+		o.refuse(key, v, "a duration with its unit, for example 20ms or 2s")
+		return def
+	}
+	return d
+}
+
+// Prefix returns every option whose key begins with prefix ("input."), without it.
+func (o *Options) Prefix(prefix string) map[string]string {
+	o.prefix = append(o.prefix, prefix)
+	found := make(map[string]string)
+	for k, v := range o.values {
+		if rest, ok := strings.CutPrefix(k, prefix); ok && rest != "" {
+			found[rest] = v
+			o.taken[k] = true
+		}
+	}
+	return found
+}
+
+// Refuse adds a refusal that the source found itself.
+func (o *Options) Refuse(format string, args ...any) {
+	o.errs = append(o.errs, fmt.Errorf(format, args...))
+}
+
+// Err reports everything that was refused and the keys that nobody took, with
+// the nearest known name, as one [ErrConfig]; nil if all is well.
+func (o *Options) Err() error {
+	errs := slices.Clone(o.errs)
+	var unknown []string
+	for k := range o.values {
+		if !o.taken[k] {
+			unknown = append(unknown, k)
+		}
+	}
+	slices.Sort(unknown)
+	for _, k := range unknown {
+		errs = append(errs, fmt.Errorf("kind %s has no option %q%s", o.kind, k, o.hint(k)))
+	}
+	if len(errs) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", ErrConfig, errors.Join(errs...))
+}
+
+func (o *Options) hint(key string) string {
+	if n := Nearest(key, o.known); n != "" {
+		return "; did you mean " + n + "?"
+	}
+	names := slices.Clone(o.known)
+	for _, p := range o.prefix {
+		names = append(names, p+"KEY")
+	}
+	if len(names) == 0 {
+		return "; it has none"
+	}
+	slices.Sort(names)
+	return "; it has " + strings.Join(names, ", ")
+}
