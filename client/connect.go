@@ -1,0 +1,209 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"os"
+
+	"golang.org/x/sys/unix"
+
+	"github.com/seed-3c7e7623/camd/frame"
+	"github.com/seed-3c7e7623/camd/internal/linux"
+	"github.com/seed-3c7e7623/camd/negotiate"
+	"github.com/seed-3c7e7623/camd/ring"
+)
+
+// epoch is one mapped ring. Its counters belong to the subscription's mutex.
+type epoch struct {
+	view    *ring.View
+	conn    *negotiate.Conn
+	session frame.Session
+	info    negotiate.StreamInfo
+
+	users   int  // frames held, and a waiting Next
+	held    int  // frames held
+	over    bool // replaced or disconnected: unmapped once nobody uses it
+	evicted error
+}
+
+// connection is a subscription as it came out of the hand-shake.
+type connection struct {
+	dir   string
+	conn  *negotiate.Conn
+	first *epoch
+	path  Path
+	pipe  *os.File // read end of the wake-up pipe, nil with futex
+}
+
+// errNotReady: the stream is known, its camera delivers nothing yet.
+var errNotReady = errors.New("the camera delivers nothing yet")
+
+// connect looks for the stream in every runtime directory and agrees on a path
+// with the first daemon that has it.
+func connect(ctx context.Context, o *options, stream string) (*connection, error) {
+	var errs []error
+	var unknown *RefusedError
+	var other error
+	for _, dir := range negotiate.ClientDirs(o.dir) {
+		c, err := negotiate.Dial(ctx, dir)
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
+		cn, err := subscribe(ctx, o, dir, c, stream)
+		if err == nil {
+			return cn, nil
+		}
+		_ = c.Close()
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		var r *RefusedError
+		switch {
+		case errors.Is(err, errNotReady):
+			return nil, err
+		case errors.As(err, &r) && errors.Is(err, ErrUnknownStream):
+			if unknown == nil {
+				unknown = r
+			} else {
+				unknown.Refusal.Known = append(unknown.Refusal.Known, r.Refusal.Known...)
+			}
+		case other == nil:
+			other = err
+		}
+	}
+	switch {
+	case other != nil:
+		return nil, other
+	case unknown != nil:
+		return nil, unknown
+	}
+	return nil, noDaemon(errs)
+}
+
+// subscribe is the hand-shake on one socket. On an error the caller closes it.
+func subscribe(ctx context.Context, o *options, dir string, c *negotiate.Conn, stream string) (*connection, error) {
+	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+	defer stop()
+	hello := &negotiate.Hello{
+		Protocol: negotiate.Current(), Stream: stream, Accepts: o.accept, Require: o.require,
+		Wake: o.wake, Credit: o.credit, Client: o.name, BootID: linux.BootID(),
+	}
+	if err := c.Send(&negotiate.Message{Type: negotiate.TypeHello, Hello: hello}); err != nil {
+		return nil, fmt.Errorf("subscribing to %s in %s: %w", stream, dir, err)
+	}
+	cn := &connection{dir: dir, conn: c}
+	for {
+		m, files, err := c.Receive(deadlineOf(ctx))
+		if err != nil {
+			cn.drop()
+			return nil, fmt.Errorf("subscribing to %s in %s: %w", stream, dir, err)
+		}
+		done, err := cn.step(o, stream, m, files)
+		_ = files.Close()
+		if err != nil {
+			cn.drop()
+			return nil, err
+		}
+		if done {
+			return cn, nil
+		}
+	}
+}
+
+// step answers one message of the hand-shake; true ends it.
+func (cn *connection) step(o *options, stream string, m *negotiate.Message, files negotiate.Files) (bool, error) {
+	switch m.Type {
+	case negotiate.TypeReject:
+		if m.Reject.Reason == negotiate.ReasonNotReady {
+			return false, fmt.Errorf("%w: %s", errNotReady, m.Reject.Text)
+		}
+		return false, refused(stream, cn.dir, m.Reject)
+	case negotiate.TypeOffer:
+		cn.drop() // an offer before, whose probe failed
+		probe := cn.tryOffer(m.Offer, files)
+		return false, cn.conn.Send(&negotiate.Message{Type: negotiate.TypeProbe, Probe: probe})
+	case negotiate.TypeStart:
+		if cn.first == nil || len(files) < 1 || (o.wake == negotiate.WakePipe && len(files) < 2) {
+			return false, fmt.Errorf("%w: start without an offer or with %d descriptors", ErrProtocol, len(files))
+		}
+		if err := cn.first.view.Attach(files[0]); err != nil {
+			return false, err
+		}
+		if o.wake == negotiate.WakePipe {
+			fd := files.Take(1)
+			_ = unix.SetNonblock(fd, true) // so that os.File waits through the poller
+			cn.pipe = os.NewFile(uintptr(fd), "camd wake-up pipe")
+		}
+		cn.path.Credit, cn.path.Wake = m.Start.Credit, o.wake
+		return true, nil
+	}
+	if m.Type.Known() {
+		return false, fmt.Errorf("%w: %s during the hand-shake", ErrProtocol, m.Type)
+	}
+	return false, nil
+}
+
+// tryOffer maps what is offered and says how that went.
+func (cn *connection) tryOffer(offer *negotiate.Offer, files negotiate.Files) *negotiate.Probe {
+	if offer.Backend != negotiate.BackendSHM {
+		return &negotiate.Probe{Reason: negotiate.ReasonNotAccepted, Detail: "this client reads shm only"}
+	}
+	if err := offer.Protocol.Check(); err != nil {
+		return &negotiate.Probe{Reason: negotiate.ReasonProtocol, Detail: err.Error()}
+	}
+	e, err := openEpoch(offer.Stream, offer.Layout, offer.Session, files)
+	if err != nil {
+		return &negotiate.Probe{Reason: negotiate.ReasonProbeMismatch, Detail: err.Error()}
+	}
+	e.conn = cn.conn
+	cn.first = e
+	cn.path = Path{Backend: offer.Backend, Rejected: offer.Rejected, Dir: cn.dir, Session: offer.Session}
+	return &negotiate.Probe{OK: true, Proof: negotiate.Proof(offer.Challenge, e.view.Probe())}
+}
+
+// openEpoch maps header and pixels, files 0 and 1, and holds them against what
+// was said about them.
+func openEpoch(info negotiate.StreamInfo, l negotiate.Layout, session string, files negotiate.Files) (*epoch, error) {
+	if len(files) < 2 {
+		return nil, fmt.Errorf("%w: ring with %d descriptors, want 2", ErrProtocol, len(files))
+	}
+	if l.Version != ring.Version {
+		return nil, fmt.Errorf("%w: layout version %d, this client reads %d", ErrProtocol, l.Version, ring.Version)
+	}
+	if err := info.Geometry.Validate(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrProtocol, err)
+	}
+	if int64(info.Geometry.Size()) > l.StrideBytes {
+		return nil, fmt.Errorf("%w: frames of %d bytes in slots of %d", ErrProtocol, info.Geometry.Size(), l.StrideBytes)
+	}
+	view, err := ring.OpenView(ring.Layout{
+		Slots: l.Slots, HeaderBytes: l.HeaderBytes, StrideBytes: l.StrideBytes,
+		PixelBytes: l.PixelBytes, PageBytes: l.PageBytes, Epoch: l.Epoch,
+	}, files[0], files[1])
+	if err != nil {
+		return nil, err
+	}
+	e := &epoch{view: view, info: info, session: view.Session()}
+	if want, err := hex.DecodeString(session); err != nil || string(want) != string(e.session[:]) {
+		return nil, errors.Join(fmt.Errorf("%w: ring of another session", ErrProtocol), view.Close())
+	}
+	return e, nil
+}
+
+// drop gives back what the hand-shake got so far.
+func (cn *connection) drop() {
+	if cn.first != nil {
+		_ = cn.first.view.Close()
+		cn.first = nil
+	}
+	if cn.pipe != nil {
+		_ = cn.pipe.Close()
+		cn.pipe = nil
+	}
+}

@@ -1,0 +1,139 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/seed-3c7e7623/camd/negotiate"
+)
+
+// replyTimeout bounds a daemon's answer where the context does not.
+const replyTimeout = 5 * time.Second
+
+// Daemon is one running camd and its streams.
+type Daemon struct {
+	Dir string `json:"runtime_dir"`
+	negotiate.StreamList
+}
+
+// List asks every daemon that answers for its streams. It fails with
+// ErrNoDaemon or ErrPermission if none does.
+func List(ctx context.Context, opts ...Option) ([]Daemon, error) {
+	var out []Daemon
+	err := eachDaemon(ctx, newOptions(opts), func(dir string, c *negotiate.Conn, deadline time.Time) error {
+		d := Daemon{Dir: dir}
+		if err := c.Send(&negotiate.Message{Type: negotiate.TypeList, List: &negotiate.List{}}); err != nil {
+			return err
+		}
+		for {
+			m, err := reply(c, negotiate.TypeStreams, deadline)
+			if err != nil {
+				return err
+			}
+			streams := append(d.Streams, m.Streams.Streams...)
+			d.StreamList = *m.Streams
+			d.Streams = streams
+			if !m.Streams.More {
+				out = append(out, d)
+				return nil
+			}
+		}
+	})
+	return out, err
+}
+
+// Status fetches the status document of every daemon that answers; its shape is
+// that of camd status --format json.
+func Status(ctx context.Context, opts ...Option) ([]json.RawMessage, error) {
+	var out []json.RawMessage
+	err := eachDaemon(ctx, newOptions(opts), func(_ string, c *negotiate.Conn, deadline time.Time) error {
+		if err := c.Send(&negotiate.Message{Type: negotiate.TypeStatus}); err != nil {
+			return err
+		}
+		m, err := reply(c, negotiate.TypeStatus, deadline)
+		if err != nil {
+			return err
+		}
+		out = append(out, m.Status)
+		return nil
+	})
+	return out, err
+}
+
+// eachDaemon calls ask for every daemon that can be reached, and reports why
+// not if none answers.
+func eachDaemon(ctx context.Context, o options, ask func(dir string, c *negotiate.Conn, deadline time.Time) error) error {
+	var errs []error
+	answered := false
+	for _, dir := range negotiate.ClientDirs(o.dir) {
+		c, err := negotiate.Dial(ctx, dir)
+		if err == nil {
+			stop := context.AfterFunc(ctx, func() { _ = c.Close() })
+			err = ask(dir, c, deadlineOf(ctx))
+			stop()
+			_ = c.Close()
+		}
+		if err == nil {
+			answered = true
+		} else if ctx.Err() != nil {
+			return ctx.Err()
+		} else {
+			errs = append(errs, fmt.Errorf("%s: %w", dir, err))
+		}
+	}
+	if answered {
+		return nil
+	}
+	return noDaemon(errs)
+}
+
+// noDaemon sums up why no directory had a daemon that answers.
+func noDaemon(errs []error) error {
+	all := errors.Join(errs...)
+	if all == nil {
+		return fmt.Errorf("%w: no runtime directory to look in", ErrNoDaemon)
+	}
+	kind := ErrNoDaemon
+	if errors.Is(all, negotiate.ErrPermissionDenied) || errors.Is(all, ErrPermission) {
+		kind = ErrPermission
+	}
+	words := make([]string, 0, len(errs))
+	for _, e := range errs {
+		words = append(words, e.Error())
+	}
+	return fmt.Errorf("%w: %s", kind, strings.Join(words, "; "))
+}
+
+// reply waits for a message of the wanted type and passes over unknown ones.
+func reply(c *negotiate.Conn, want negotiate.Type, deadline time.Time) (*negotiate.Message, error) {
+	for {
+		m, files, err := c.Receive(deadline)
+		_ = files.Close()
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case m.Type == want:
+			return m, nil
+		case m.Type == negotiate.TypeReject:
+			return nil, refused("", "", m.Reject)
+		case m.Type.Known():
+			return nil, fmt.Errorf("%w: %s instead of %s", ErrProtocol, m.Type, want)
+		}
+	}
+}
+
+func deadlineOf(ctx context.Context) time.Time {
+	d := time.Now().Add(replyTimeout)
+	if c, ok := ctx.Deadline(); ok && c.Before(d) {
+		return c
+	}
+	return d
+}

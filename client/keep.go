@@ -1,0 +1,232 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/seed-3c7e7623/camd/negotiate"
+)
+
+// retryEvery is how often a daemon that is gone is looked for.
+const retryEvery = 250 * time.Millisecond
+
+// install makes a new connection the current one.
+func (s *Subscription) install(cn *connection) {
+	s.mu.Lock()
+	s.cur, s.pipe = cn.first, cn.pipe
+	s.path, s.info = cn.path, cn.first.info
+	s.mu.Unlock()
+	signal(s.changed)
+	text := fmt.Sprintf("%s by %s (%s), %v", s.stream, cn.path.Backend, cn.path.Wake, cn.first.info.Geometry)
+	if r := negotiate.Better(cn.path.Rejected, cn.path.Backend); len(r) > 0 {
+		text += "; not " + negotiate.Summary(r)
+	}
+	s.opts.log.Debug("subscribed", "stream", s.stream, "backend", cn.path.Backend, "dir", cn.dir, "rejected", negotiate.Summary(cn.path.Rejected))
+	s.event(EventConnected, nil, "%s", text)
+}
+
+// keep is the connection's goroutine: it receives, and connects again for as
+// long as the subscription lives.
+func (s *Subscription) keep(ctx context.Context, cn *connection) {
+	defer close(s.done)
+	stop := context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if s.cur != nil {
+			_ = s.cur.conn.Send(&negotiate.Message{Type: negotiate.TypeBye, Bye: &negotiate.Bye{Reason: "done"}})
+			_ = s.cur.conn.Close()
+		}
+	})
+	defer stop()
+	connected := cn != nil
+	for {
+		if cn != nil {
+			err := s.receive(ctx, cn)
+			s.disconnect(cn)
+			if ctx.Err() != nil {
+				return
+			}
+			s.opts.log.Warn("connection to camd lost", "stream", s.stream, "dir", cn.dir, "err", err)
+			s.event(EventDisconnected, err, "connection to camd in %s lost: %v", cn.dir, err)
+		}
+		var err error
+		if cn, err = s.reconnect(ctx); err != nil {
+			if ctx.Err() == nil {
+				s.fail(err)
+			}
+			return
+		}
+		s.mu.Lock()
+		if connected {
+			s.stats.Reconnects++
+			s.broken = true
+		}
+		s.mu.Unlock()
+		connected = true
+		s.install(cn)
+	}
+}
+
+// reconnect tries until there is a connection. Only what cannot pass by itself
+// is an error: a required path that this daemon does not have.
+func (s *Subscription) reconnect(ctx context.Context) (*connection, error) {
+	tick := time.NewTicker(retryEvery)
+	defer tick.Stop()
+	last := ""
+	for {
+		// Frames of an evicted subscription are given back before the daemon
+		// can be asked again.
+		if !s.evictedHeld() {
+			cn, err := connect(ctx, &s.opts, s.stream)
+			if err == nil {
+				return cn, nil
+			}
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			if s.opts.require != "" && errors.Is(err, ErrNotAvailable) && !passes(err) {
+				return nil, err
+			}
+			if text := err.Error(); text != last {
+				last = text
+				s.event(EventWaiting, err, "waiting for %s: %v", s.stream, err)
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		case <-tick.C:
+		}
+	}
+}
+
+// passes reports whether a refusal can end by itself.
+func passes(err error) bool {
+	var r *RefusedError
+	if !errors.As(err, &r) {
+		return true
+	}
+	for _, x := range append(r.Refusal.Rejected, negotiate.Rejected{Reason: r.Refusal.Reason}) {
+		switch x.Reason {
+		case negotiate.ReasonRingFull, negotiate.ReasonNotReady, negotiate.ReasonQuarantined,
+			negotiate.ReasonLimit, negotiate.ReasonProbeTimeout, negotiate.ReasonShutdown:
+			return true
+		}
+	}
+	return false
+}
+
+func (s *Subscription) evictedHeld() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.evicted != nil
+}
+
+func (s *Subscription) fail(err error) {
+	s.mu.Lock()
+	s.failure = err
+	s.mu.Unlock()
+	signal(s.changed)
+}
+
+// receive handles the daemon's messages until the connection ends.
+func (s *Subscription) receive(ctx context.Context, cn *connection) error {
+	for {
+		m, files, err := cn.conn.Receive(time.Time{})
+		if err != nil {
+			return err
+		}
+		switch m.Type {
+		case negotiate.TypeReconfig:
+			err = s.reconfigure(cn, m.Reconfig, files)
+		case negotiate.TypeEvict:
+			s.markEvicted(cn, m.Evict)
+		case negotiate.TypeBye:
+			err = fmt.Errorf("camd says goodbye: %s", m.Bye.Reason)
+		default:
+			if m.Type.Known() {
+				err = fmt.Errorf("%w: %s in a running subscription", ErrProtocol, m.Type)
+			}
+		}
+		_ = files.Close()
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+	}
+}
+
+// reconfigure goes over to a new epoch. Frames held from the old one stay.
+func (s *Subscription) reconfigure(cn *connection, r *negotiate.Reconfig, files negotiate.Files) error {
+	if len(files) < 3 {
+		return fmt.Errorf("%w: new epoch with %d descriptors, want 3", ErrProtocol, len(files))
+	}
+	e, err := openEpoch(r.Stream, r.Layout, cn.path.Session, files)
+	if err != nil {
+		return err
+	}
+	if err := e.view.Attach(files[2]); err != nil {
+		return errors.Join(err, e.view.Close())
+	}
+	e.conn = cn.conn
+	s.mu.Lock()
+	old := s.cur
+	s.cur, s.info, s.broken = e, r.Stream, true
+	if old != nil {
+		old.over = true
+		old.view.WakeAll()
+		s.reap(old)
+	}
+	if s.pipe != nil {
+		_ = s.pipe.SetReadDeadline(time.Unix(1, 0))
+	}
+	s.mu.Unlock()
+	signal(s.changed)
+	s.event(EventReconfigured, nil, "%s is now %v", s.stream, r.Stream.Geometry)
+	return cn.conn.Send(&negotiate.Message{Type: negotiate.TypeAck, Ack: &negotiate.Ack{Epoch: r.Layout.Epoch}})
+}
+
+func (s *Subscription) markEvicted(cn *connection, r *negotiate.Refusal) {
+	err := refused(s.stream, cn.dir, r)
+	s.opts.log.Warn("evicted by camd", "stream", s.stream, "reason", r.Reason, "err", r.Text)
+	s.event(EventEvicted, err, "%v", err)
+	s.mu.Lock()
+	e := s.cur
+	if e != nil {
+		e.evicted = err
+		if e.held > 0 {
+			s.evicted = err
+		} else {
+			_ = e.conn.Close()
+		}
+		e.view.WakeAll()
+	}
+	s.mu.Unlock()
+	signal(s.changed)
+}
+
+// disconnect ends the use of a connection; frames at hand keep their memory.
+func (s *Subscription) disconnect(cn *connection) {
+	_ = cn.conn.Close()
+	s.mu.Lock()
+	if e := s.cur; e != nil {
+		s.cur = nil
+		e.over = true
+		e.view.WakeAll()
+		s.reap(e)
+	}
+	pipe := s.pipe
+	s.pipe = nil
+	s.mu.Unlock()
+	if pipe != nil {
+		_ = pipe.Close()
+	}
+	signal(s.changed)
+}

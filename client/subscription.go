@@ -1,0 +1,356 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-3c7e7623/camd/frame"
+	"github.com/seed-3c7e7623/camd/internal/linux"
+	"github.com/seed-3c7e7623/camd/negotiate"
+)
+
+// Path says which way the frames come and why not a better one.
+type Path struct {
+	Backend  negotiate.Backend    `json:"backend"`
+	Wake     negotiate.WakeKind   `json:"wake"`
+	Rejected []negotiate.Rejected `json:"rejected,omitempty"`
+	Dir      string               `json:"runtime_dir"`
+	Session  string               `json:"session"`
+	Credit   int                  `json:"credit"`
+}
+
+// Stats counts what a subscription did.
+type Stats struct {
+	Taken      uint64 // frames handed to the program
+	Missed     uint64 // frames published between them: gaps in the sequence within one session
+	Reconnects uint64
+	Leaked     uint64 // retained frames that were garbage collected unreleased
+}
+
+// Subscription is one stream's frames, through restarts of the daemon and
+// changes of format. Next and Frames belong to one goroutine at a time;
+// everything else may be called from anywhere.
+type Subscription struct {
+	stream string
+	opts   options
+	leaked atomic.Uint64
+
+	cancel context.CancelFunc
+	done   chan struct{} // the connection's goroutine has ended
+
+	nextMu   sync.Mutex // one Next at a time
+	watched  context.Context
+	unwatch  func() bool
+	released chan struct{} // capacity 1: a handle came back
+	changed  chan struct{} // capacity 1: cur, failure or closed changed
+
+	mu       sync.Mutex
+	cur      *epoch
+	pipe     *os.File
+	closed   bool
+	failure  error
+	evicted  error // as long as evicted frames are held
+	handles  []*handle
+	free     []*handle
+	path     Path
+	info     negotiate.StreamInfo
+	stats    Stats
+	broken   bool // the next frame is the first after a break
+	lastSeq  uint64
+	lastFrom frame.Session
+}
+
+// Subscribe looks for the stream and agrees on a path. If the stream is known
+// but its camera delivers nothing yet it succeeds, and Next waits. It fails
+// with ErrNoDaemon, ErrUnknownStream, ErrNotAvailable, ErrPermission or the
+// error of ctx. ctx bounds Subscribe alone; Close ends the subscription.
+func Subscribe(ctx context.Context, stream string, opts ...Option) (*Subscription, error) {
+	s := &Subscription{
+		stream: stream, opts: newOptions(opts), done: make(chan struct{}),
+		released: make(chan struct{}, 1), changed: make(chan struct{}, 1),
+	}
+	cn, err := connect(ctx, &s.opts, stream)
+	if err != nil && !errors.Is(err, errNotReady) {
+		return nil, err
+	}
+	for range s.opts.credit {
+		h := &handle{sub: s}
+		s.handles = append(s.handles, h)
+		s.free = append(s.free, h)
+	}
+	background, cancel := context.WithCancel(context.Background())
+	s.cancel = cancel
+	if cn != nil {
+		s.install(cn)
+	} else {
+		s.event(EventWaiting, err, "%s: %v", stream, err)
+	}
+	go s.keep(background, cn)
+	return s, nil
+}
+
+// Next returns the newest frame that the program has not had, and waits for it
+// if there is none. A frame that is newer always comes before an older one is
+// missed twice: what the program was too slow for is skipped. If every credit
+// is used up by frames that were not released, it waits for one to be. Next
+// fails with the error of ctx, ErrClosed, ErrEvicted or the reason for which
+// the required path cannot be had any more.
+func (s *Subscription) Next(ctx context.Context) (Frame, error) {
+	s.nextMu.Lock()
+	defer s.nextMu.Unlock()
+	s.watch(ctx)
+	for {
+		if err := ctx.Err(); err != nil {
+			return Frame{}, err
+		}
+		f, e, wait, err := s.attempt()
+		if err != nil || wait == waitNone {
+			return f, err
+		}
+		switch wait {
+		case waitRelease:
+			select {
+			case <-s.released:
+			case <-s.changed:
+			case <-ctx.Done():
+			}
+		case waitChange:
+			select {
+			case <-s.changed:
+			case <-ctx.Done():
+			}
+		case waitFrame:
+			f, err := s.sleep(e)
+			if err != nil || f.h != nil {
+				return f, err
+			}
+		}
+	}
+}
+
+type wait int
+
+const (
+	waitNone    wait = iota
+	waitRelease      // for a handle
+	waitChange       // for a connection
+	waitFrame        // for a frame of the epoch
+)
+
+// attempt takes a frame if one is there. With waitFrame it returns the epoch to
+// wait on, which then counts as used until sleep is over.
+func (s *Subscription) attempt() (Frame, *epoch, wait, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+		return Frame{}, nil, waitNone, ErrClosed
+	case s.failure != nil:
+		return Frame{}, nil, waitNone, s.failure
+	case s.evicted != nil:
+		return Frame{}, nil, waitNone, s.evicted
+	case len(s.handles)-len(s.free) >= max(s.path.Credit, 1):
+		return Frame{}, nil, waitRelease, nil
+	case s.cur == nil:
+		return Frame{}, nil, waitChange, nil
+	}
+	f, err := s.take(s.cur)
+	if err != nil || f.h != nil {
+		return f, nil, waitNone, err
+	}
+	s.cur.users++
+	return Frame{}, s.cur, waitFrame, nil
+}
+
+// take looks into the mailbox. mu is held.
+func (s *Subscription) take(e *epoch) (Frame, error) {
+	h := s.free[len(s.free)-1]
+	ok, err := e.view.Take(&h.lease)
+	if err != nil {
+		// The daemon is the other side of this memory: it cannot be trusted
+		// any more, and the connection's goroutine looks for a new one.
+		_ = e.conn.Close()
+		return Frame{}, fmt.Errorf("%w: %w", ErrProtocol, err)
+	}
+	if !ok {
+		return Frame{}, nil
+	}
+	h.taken = linux.Monotonic()
+	s.free = s.free[:len(s.free)-1]
+	h.epoch, h.refs, h.inLoop = e, 1, true
+	e.users++
+	e.held++
+	m := &h.lease.Meta
+	if s.broken {
+		m.Flags |= frame.Discontinuity
+		s.broken = false
+	}
+	if s.lastFrom == e.session && m.Sequence > s.lastSeq+1 && s.stats.Taken > 0 {
+		s.stats.Missed += m.Sequence - s.lastSeq - 1
+	}
+	s.lastSeq, s.lastFrom = m.Sequence, e.session
+	s.stats.Taken++
+	return Frame{h, h.ticket.Add(1)}, nil
+}
+
+// Frames iterates over Next. Each frame is released at the end of its turn
+// unless it was retained. It ends after the first error, which it hands out.
+func (s *Subscription) Frames(ctx context.Context) iter.Seq2[Frame, error] {
+	return func(yield func(Frame, error) bool) {
+		for {
+			f, err := s.Next(ctx)
+			if !yield(f, err) || err != nil {
+				f.Release()
+				return
+			}
+			f.Release()
+		}
+	}
+}
+
+func (s *Subscription) retain(f Frame) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !f.live() {
+		return false
+	}
+	f.h.refs++
+	return true
+}
+
+// release ends the loop's use of a frame, or that of one Retained.
+func (s *Subscription) release(f Frame, retained bool) {
+	s.mu.Lock()
+	if !f.live() || (!retained && !f.h.inLoop) {
+		s.mu.Unlock()
+		return
+	}
+	h, e := f.h, f.h.epoch
+	if !retained {
+		h.inLoop = false
+	}
+	if h.refs--; h.refs > 0 {
+		s.mu.Unlock()
+		return
+	}
+	h.ticket.Add(1)
+	kick := e.view.Release(h.lease.Word)
+	h.lease.Data, h.epoch = nil, nil
+	s.free = append(s.free, h)
+	e.held--
+	if e.held == 0 && e.evicted != nil {
+		s.evicted = nil
+		_ = e.conn.Close() // the daemon takes the end of the socket as proof
+	}
+	conn := e.conn
+	s.unuse(e)
+	s.mu.Unlock()
+	signal(s.released)
+	if kick {
+		_ = conn.SendKick() // a dead connection shows where it is received from
+	}
+}
+
+// unuse ends one use of an epoch. mu is held.
+func (s *Subscription) unuse(e *epoch) {
+	e.users--
+	s.reap(e)
+}
+
+// reap unmaps an epoch that is over and not used. mu is held.
+func (s *Subscription) reap(e *epoch) {
+	if e.over && e.users == 0 {
+		_ = e.view.Close()
+	}
+}
+
+// Info describes the stream as the daemon last did.
+func (s *Subscription) Info() negotiate.StreamInfo {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.info
+}
+
+// Path is how the frames come now, or came last.
+func (s *Subscription) Path() Path {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.path
+}
+
+// Stats returns the counters.
+func (s *Subscription) Stats() Stats {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	st := s.stats
+	st.Leaked = s.leaked.Load()
+	return st
+}
+
+// closeWait is how long Close waits for frames that another goroutine still
+// holds.
+const closeWait = 2 * time.Second
+
+// Close ends the subscription. Frames that are still held stay readable until
+// they are released: Close waits for them for two seconds and then returns
+// ErrLeaked with their sequence numbers, leaving their memory mapped.
+func (s *Subscription) Close() error {
+	s.mu.Lock()
+	first := !s.closed
+	s.closed = true
+	s.mu.Unlock()
+	signal(s.changed)
+	if !first {
+		<-s.done
+		return nil
+	}
+	s.interrupt()
+	s.nextMu.Lock() // a Next under way sees closed and returns
+	s.watch(context.Background())
+	s.nextMu.Unlock()
+	leaked := s.awaitHandles()
+	s.cancel()
+	<-s.done
+	return leaked
+}
+
+func (s *Subscription) awaitHandles() error {
+	timer := time.NewTimer(closeWait)
+	defer timer.Stop()
+	for {
+		s.mu.Lock()
+		var held []uint64
+		for _, h := range s.handles {
+			if h.epoch != nil {
+				held = append(held, h.lease.Meta.Sequence)
+			}
+		}
+		s.mu.Unlock()
+		if len(held) == 0 {
+			return nil
+		}
+		select {
+		case <-s.released:
+		case <-timer.C:
+			err := fmt.Errorf("%w: %s: sequence %v", ErrLeaked, s.stream, held)
+			s.opts.log.Error("closed with frames that were never released", "stream", s.stream, "sequence", held)
+			return err
+		}
+	}
+}
+
+func signal(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
