@@ -27,7 +27,8 @@ func (l Limit) Room() int64 { return max(l.Max-l.Inuse, 0) }
 
 // MemoryLimits lists the finite limits on memory of this process: address
 // space, the cgroup and its parents (version 2 and version 1), and what the
-// host has available.
+// host has available. In a cgroup, pages of ordinary files do not count as in
+// use: the kernel drops them when memory is needed.
 func MemoryLimits() []Limit { return memoryLimits("/") }
 
 func memoryLimits(root string) []Limit {
@@ -41,6 +42,16 @@ func memoryLimits(root string) []Limit {
 		out = append(out, Limit{"available memory of the host", n, 0})
 	}
 	return out
+}
+
+// FileSizeLimit is the largest size in bytes of one file, memory files
+// included (RLIMIT_FSIZE). To go beyond it kills the process (SIGXFSZ).
+func FileSizeLimit() int64 {
+	var rl unix.Rlimit
+	if unix.Getrlimit(unix.RLIMIT_FSIZE, &rl) != nil || rl.Cur > math.MaxInt64 {
+		return math.MaxInt64
+	}
+	return int64(rl.Cur)
 }
 
 // FileLimit is the soft limit on open files after Go raised it at start.
@@ -109,6 +120,7 @@ func cgroupLimits(root string) []Limit {
 			limit, ok := readNumber(filepath.Join(root, base, dir, maxFile))
 			if ok && limit < 1<<60 { // version 1 writes a huge number for "none"
 				use, _ := readNumber(filepath.Join(root, base, dir, useFile))
+				use = max(use-filePages(filepath.Join(root, base, dir, "memory.stat")), 0)
 				out = append(out, Limit{maxFile + " of cgroup " + dir, limit, use})
 			}
 			if dir == "/" {
@@ -117,6 +129,27 @@ func cgroupLimits(root string) []Limit {
 		}
 	}
 	return out
+}
+
+// filePages is the page cache of a cgroup in bytes, from its memory.stat.
+// Shared memory is not in it. Version 1 has the sums over children under
+// names of their own, to match its usage_in_bytes.
+func filePages(path string) int64 {
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return 0
+	}
+	stat := map[string]int64{}
+	for _, line := range strings.Split(string(b), "\n") {
+		key, value, _ := strings.Cut(line, " ")
+		if n, err := strconv.ParseInt(value, 10, 64); err == nil {
+			stat[key] = n
+		}
+	}
+	if n, ok := stat["total_inactive_file"]; ok {
+		return n + stat["total_active_file"]
+	}
+	return stat["inactive_file"] + stat["active_file"]
 }
 
 func readNumber(path string) (int64, bool) {

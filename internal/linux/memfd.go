@@ -35,7 +35,13 @@ type Memory struct {
 // descriptor can only map it for reading, while the mapping made here goes on
 // writing (memfd_create(2), fcntl(2), kernel 5.1).
 func NewMemory(name string, size int64, readOnly bool) (*Memory, error) {
-	fd, err := unix.MemfdCreate(name, unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING)
+	if size <= 0 {
+		return nil, fmt.Errorf("memory of %d bytes for %s: %w", size, name, unix.EINVAL)
+	}
+	if limit := FileSizeLimit(); size > limit {
+		return nil, fmt.Errorf("%w: %s takes %d bytes, files may have at most %d (RLIMIT_FSIZE, ulimit -f)", ErrNoMemory, name, size, limit)
+	}
+	fd, err := createMemfd(name)
 	if err != nil {
 		return nil, fmt.Errorf("memfd_create %s: %w", name, err)
 	}
@@ -47,13 +53,18 @@ func NewMemory(name string, size int64, readOnly bool) (*Memory, error) {
 		}
 		return nil, fmt.Errorf("%s of %d bytes for %s: %w", call, size, name, err)
 	}
-	if err := unix.Fallocate(fd, 0, 0, size); err != nil {
-		return fail("fallocate", err)
+	// What can be refused comes before memory is taken.
+	if err := unix.Ftruncate(fd, size); err != nil {
+		return fail("ftruncate", err)
 	}
-	m.Data, err = unix.Mmap(fd, 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_POPULATE)
+	m.Data, err = unix.Mmap(fd, 0, int(size), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
 	if err != nil {
 		return fail("mmap", err)
 	}
+	if err := allocate(fd, size); err != nil {
+		return fail("fallocate", err)
+	}
+	populate(m.Data)
 	seals := unix.F_SEAL_SHRINK | unix.F_SEAL_GROW
 	if readOnly {
 		seals |= unix.F_SEAL_FUTURE_WRITE
@@ -62,6 +73,46 @@ func NewMemory(name string, size int64, readOnly bool) (*Memory, error) {
 		return fail("sealing", err)
 	}
 	return m, nil
+}
+
+// createMemfd asks for a file that can never be executed. Kernels before 6.3 do
+// not know the flag, and hardened ones refuse a file without it
+// (vm.memfd_noexec).
+func createMemfd(name string) (int, error) {
+	const flags = unix.MFD_CLOEXEC | unix.MFD_ALLOW_SEALING
+	fd, err := unix.MemfdCreate(name, flags|unix.MFD_NOEXEC_SEAL)
+	if errors.Is(err, unix.EINVAL) {
+		return unix.MemfdCreate(name, flags)
+	}
+	return fd, err
+}
+
+// allocateStep is small enough that the kernel fills it between two signals of
+// a profiler: fallocate undoes an interrupted call as a whole (EINTR), and one
+// call for a large ring would never end.
+const allocateStep = 8 << 20
+
+func allocate(fd int, size int64) error {
+	for done := int64(0); done < size; {
+		err := unix.Fallocate(fd, 0, done, min(allocateStep, size-done))
+		if err == nil {
+			done += allocateStep
+		} else if !errors.Is(err, unix.EINTR) {
+			return err
+		}
+	}
+	return nil
+}
+
+// populate saves the page faults of the first frames. The pages exist, so that
+// touching them cannot fail where the kernel lacks MADV_POPULATE_WRITE (5.14).
+func populate(data []byte) {
+	if unix.Madvise(data, unix.MADV_POPULATE_WRITE) == nil {
+		return
+	}
+	for i := 0; i < len(data); i += PageSize {
+		data[i] = 0
+	}
 }
 
 // Close unmaps and closes. It may be called twice.
@@ -95,6 +146,11 @@ func MapFile(fd int, size int64, writable bool) ([]byte, error) {
 	}
 	prot := unix.PROT_READ
 	flags := unix.MAP_SHARED
+	if st.Blocks*512 >= size {
+		// Page faults of the first frames are saved. Not for a file with holes:
+		// the pages would be made, and charged to this process.
+		flags |= unix.MAP_POPULATE
+	}
 	if writable {
 		prot |= unix.PROT_WRITE
 	}

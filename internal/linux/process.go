@@ -5,6 +5,7 @@ package linux
 
 import (
 	"bytes"
+	"encoding/binary"
 	"fmt"
 	"os"
 	"strconv"
@@ -35,15 +36,19 @@ func PeerOf(fd int) (Peer, error) {
 // PeerGroups reads the supplementary groups of the other end (SO_PEERGROUPS).
 func PeerGroups(fd int) ([]int, error) {
 	// The kernel says ERANGE and the needed length when the buffer is short;
-	// NGROUPS_MAX bounds it.
-	buf := make([]byte, 4*1024)
+	// NGROUPS_MAX (65536) bounds it.
+	buf := make([]byte, 4*64)
 	n, err := getsockopt(fd, unix.SO_PEERGROUPS, buf)
+	if err == unix.ERANGE && n > len(buf) {
+		buf = make([]byte, n)
+		n, err = getsockopt(fd, unix.SO_PEERGROUPS, buf)
+	}
 	if err != nil {
 		return nil, fmt.Errorf("SO_PEERGROUPS: %w", err)
 	}
 	groups := make([]int, 0, n/4)
 	for i := 0; i+4 <= n; i += 4 {
-		groups = append(groups, int(uint32(buf[i])|uint32(buf[i+1])<<8|uint32(buf[i+2])<<16|uint32(buf[i+3])<<24))
+		groups = append(groups, int(binary.NativeEndian.Uint32(buf[i:])))
 	}
 	return groups, nil
 }
@@ -62,7 +67,7 @@ func PeerPIDFD(fd int) (int, error) {
 func Exited(pidfd int) bool {
 	p := []unix.PollFd{{Fd: int32(pidfd), Events: unix.POLLIN}}
 	n, err := unix.Poll(p, 0)
-	return err == nil && n == 1
+	return err == nil && n == 1 && p[0].Revents&unix.POLLIN != 0
 }
 
 // ProcessAlive reports whether a process of this number exists.
