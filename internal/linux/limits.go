@@ -39,7 +39,7 @@ func memoryLimits(root string) []Limit {
 	}
 	out = append(out, cgroupLimits(root)...)
 	if n, ok := meminfo(root, "MemAvailable"); ok {
-		out = append(out, Limit{"available memory of the host", n, 0})
+		out = append(out, Limit{"memory of the host (MemAvailable)", n, 0})
 	}
 	return out
 }

@@ -38,7 +38,7 @@ func TestMemoryLimits(t *testing.T) {
 		{"nothing to read", nil, nil},
 		{"host alone", map[string]string{
 			"proc/meminfo": "MemTotal:       16000 kB\nMemAvailable:    9000 kB\n",
-		}, []Limit{{"available memory of the host", 9000 * 1024, 0}}},
+		}, []Limit{{"memory of the host (MemAvailable)", 9000 * 1024, 0}}},
 		{"version 2, own and parent's", map[string]string{
 			"proc/self/cgroup":                             "0::/user.slice/camd.service\n",
 			v2 + "/user.slice/camd.service/memory.max":     "67108864\n",

@@ -38,7 +38,8 @@ func TestMain(m *testing.M) {
 func helper(t *testing.T, name string, files ...*os.File) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), os.Args[0])
-	cmd.Env = append(os.Environ(), helperVariable+"="+name)
+	// The race detector would wait a second at each exit.
+	cmd.Env = append(os.Environ(), helperVariable+"="+name, "GORACE=atexit_sleep_ms=0")
 	cmd.ExtraFiles = files
 	return cmd
 }

@@ -33,13 +33,21 @@ type Memory struct {
 // for reading and writing and then seals it with F_SEAL_SHRINK, F_SEAL_GROW and
 // F_SEAL_SEAL. With readOnly also F_SEAL_FUTURE_WRITE: whoever gets the
 // descriptor can only map it for reading, while the mapping made here goes on
-// writing (memfd_create(2), fcntl(2), kernel 5.1).
+// writing (memfd_create(2), fcntl(2), kernel 5.1). What does not fit into
+// MemoryLimits or FileSizeLimit fails with ErrNoMemory.
 func NewMemory(name string, size int64, readOnly bool) (*Memory, error) {
 	if size <= 0 {
 		return nil, fmt.Errorf("memory of %d bytes for %s: %w", size, name, unix.EINVAL)
 	}
 	if limit := FileSizeLimit(); size > limit {
 		return nil, fmt.Errorf("%w: %s takes %d bytes, files may have at most %d (RLIMIT_FSIZE, ulimit -f)", ErrNoMemory, name, size, limit)
+	}
+	// Shared memory beyond the limit of a cgroup or host does not fail: it
+	// brings the OOM killer.
+	for _, l := range MemoryLimits() {
+		if size > l.Room() {
+			return nil, fmt.Errorf("%w: %s takes %d bytes, %s leaves %d (%d of %d in use)", ErrNoMemory, name, size, l.Name, l.Room(), l.Inuse, l.Max)
+		}
 	}
 	fd, err := createMemfd(name)
 	if err != nil {

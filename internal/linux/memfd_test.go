@@ -253,7 +253,7 @@ func helperAddressSpace() error {
 	if !found {
 		return fmt.Errorf("RLIMIT_AS of %d is not among %v", n, MemoryLimits())
 	}
-	return wantNoMemory(128<<20, "mmap")
+	return wantNoMemory(128<<20, "RLIMIT_AS")
 }
 
 func wantNoMemory(size int64, word string) error {
