@@ -82,11 +82,11 @@ func addPathFlags(fs *pflag.FlagSet) *pathFlags {
 		require: newOneOf("", backendNames...),
 		wake:    newOneOf(string(negotiate.WakeFutex), string(negotiate.WakeFutex), string(negotiate.WakePipe)),
 	}
-	fs.StringSliceVar(&p.accept, "accept", nil, "backends that may be used, for example shm,cpu (default: all)")
+	fs.StringSliceVar(&p.accept, "accept", nil, "`backends` that may be used, for example shm,cpu (default shm); cuda implies cpu")
 	fs.Var(p.require, "require", "fail with exit code 5 unless frames come by this backend")
 	fs.Var(p.wake, "wake", "how to be woken for a frame")
-	fs.IntVar(&p.credit, "credit", 0, "frames to hold at a time (default: 2)")
-	p.log = AddLogFlags(fs, "warn")
+	fs.IntVar(&p.credit, "credit", 0, "`number` of frames to hold at a time (default 2)")
+	p.log = AddLogFlags(fs, "error") // notes say what happens
 	return p
 }
 
@@ -103,10 +103,6 @@ func (p *pathFlags) options(program string, stderr io.Writer) ([]client.Option, 
 			return nil, Usagef("--accept %s: must be of %s", name, strings.Join(backendNames, ", "))
 		}
 		accept = append(accept, negotiate.Backend(name))
-	}
-	// As in ROS, a subscriber that takes GPU buffers takes plain messages too.
-	if slices.Contains(accept, negotiate.BackendCUDA) && !slices.Contains(accept, negotiate.BackendCPU) {
-		accept = append(accept, negotiate.BackendCPU)
 	}
 	if len(accept) > 0 {
 		opts = append(opts, client.WithAccept(accept...))

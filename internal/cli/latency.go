@@ -165,7 +165,7 @@ subscription began do not count.`,
 		}
 		r.begin = func() string { m.began.Store(w.now()); return "" }
 		r.onEvents = func(e client.Event) {
-			if e.Kind == "connected" || e.Kind == "reconfigured" {
+			if e.Kind == client.EventConnected || e.Kind == client.EventReconfigured {
 				m.began.Store(w.now())
 			}
 		}

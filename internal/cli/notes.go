@@ -20,6 +20,7 @@ type notes struct {
 	out     io.Writer
 	program string
 	path    string // the path that was said last
+	waiting bool   // an event said that frames are waited for
 }
 
 // say writes one line, with the program's name before it.
@@ -31,9 +32,15 @@ func (n *notes) say(format string, args ...any) {
 
 func (n *notes) line(text string) { fmt.Fprintf(n.out, "%s: %s\n", n.program, text) }
 
-// subscribed says by which path frames come, or what is waited for.
+// subscribed says by which path frames come, or what is waited for, unless an
+// event said so.
 func (n *notes) subscribed(stream string, sub subscription) {
 	if n.sayPath(stream, sub) {
+		return
+	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.waiting {
 		return
 	}
 	info := sub.Info()
@@ -44,7 +51,7 @@ func (n *notes) subscribed(stream string, sub subscription) {
 	if info.Problem != "" {
 		text += ": " + info.Problem
 	}
-	n.say("%s", text)
+	n.line(text)
 }
 
 // firstFrame says the path where it was not known before.
@@ -88,21 +95,26 @@ func pathText(stream string, path client.Path, info negotiate.StreamInfo) string
 	return b.String()
 }
 
-// event says what changed. The first connection is said by subscribed.
+// event says what changed. The first connection is said by sayPath.
 func (n *notes) event(stream string, e client.Event) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if e.Kind == "connected" && n.path == "" {
-		return
+	switch e.Kind {
+	case client.EventConnected:
+		if n.path == "" {
+			return
+		}
+	case client.EventWaiting:
+		n.waiting = true
 	}
 	text := e.Text
 	if text == "" {
-		text = e.Kind
+		text = string(e.Kind)
 	}
 	if e.Err != nil && !strings.Contains(text, e.Err.Error()) {
 		text += ": " + e.Err.Error()
 	}
-	if !strings.HasPrefix(text, stream) {
+	if !strings.HasPrefix(text, stream) && !strings.Contains(text, " "+stream) {
 		text = stream + ": " + text
 	}
 	n.line(text)

@@ -13,10 +13,13 @@ import (
 	"github.com/spf13/cobra"
 )
 
+// buildVersion is set by the linker (-X) where the Makefile knows a version.
+var buildVersion string
+
 // Version describes the running binary.
 type Version struct {
 	Program  string `json:"program"`
-	Version  string `json:"version"`            // of the module; "devel" when built from a checkout
+	Version  string `json:"version"`            // "devel" when not known
 	Revision string `json:"revision,omitempty"` // commit, where the build knew it
 	Time     string `json:"time,omitempty"`     // of that commit, RFC 3339
 	Modified bool   `json:"modified,omitempty"` // the checkout had changes
@@ -30,13 +33,18 @@ func ReadVersion(program string) Version {
 	if !ok {
 		info = &debug.BuildInfo{GoVersion: runtime.Version()}
 	}
-	return versionOf(program, info)
+	return versionOf(program, buildVersion, info)
 }
 
-func versionOf(program string, info *debug.BuildInfo) Version {
+// versionOf prefers the linker's version to the module's, which a build in a
+// checkout does not know.
+func versionOf(program, linked string, info *debug.BuildInfo) Version {
 	v := Version{
 		Program: program, Version: info.Main.Version,
 		Go: info.GoVersion, Platform: runtime.GOOS + "/" + runtime.GOARCH,
+	}
+	if linked != "" {
+		v.Version = linked
 	}
 	if v.Version == "" || v.Version == "(devel)" {
 		v.Version = "devel"
