@@ -231,8 +231,10 @@ func (r *runner) emit(ctx context.Context, captured int64) error {
 func (r *runner) stall(ctx context.Context, end time.Duration) error {
 	deadline := r.start + int64(end)
 	if r.rate > 0 {
-		n := uint64(math.Ceil(end.Seconds()*r.rate)) - r.number
-		n = max(1, n)
+		n := uint64(1)
+		if next := uint64(math.Ceil(end.Seconds() * r.rate)); next > r.number {
+			n = next - r.number
+		}
 		defer r.lose(r.left(n), capture.DropFault)
 	}
 	return r.wait(ctx, deadline)

@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package replay
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"time"
+
+	"github.com/seed-3c7e7623/camd/capture"
+	"github.com/seed-3c7e7623/camd/capture/pace"
+	"github.com/seed-3c7e7623/camd/frame"
+	"github.com/seed-3c7e7623/camd/internal/linux"
+)
+
+// play plays the file, again and again if it loops. It returns an error always.
+func (p *player) play(ctx context.Context) error {
+	for pass := 0; ; pass++ {
+		if p.current, p.standby = p.standby, nil; p.current == nil {
+			var err error
+			if p.current, err = startChild(p.program, p.args...); err != nil {
+				return err
+			}
+		}
+		frames, rest, err := p.pass(ctx, pass)
+		if err != nil {
+			return err
+		}
+		if err := p.judge(frames, rest); err != nil {
+			return err
+		}
+		p.current.stop()
+	}
+}
+
+// pass plays the file once. It returns how many frames there were, and how many
+// bytes of one more.
+func (p *player) pass(ctx context.Context, pass int) (frames uint64, rest int, err error) {
+	defer p.current.bind(ctx)()
+	for {
+		slot, err := p.writer.Acquire()
+		if err != nil && !errors.Is(err, capture.ErrNoSlot) {
+			return frames, 0, err
+		}
+		n, err := p.read(slot)
+		if err != nil {
+			if slot != nil {
+				p.writer.Discard(slot)
+			}
+			if ctx.Err() != nil {
+				return frames, 0, ctx.Err()
+			}
+			if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+				return frames, n, nil
+			}
+			return frames, n, err
+		}
+		frames++
+		captured, err := p.due(ctx)
+		if err != nil {
+			if slot != nil {
+				p.writer.Discard(slot)
+			}
+			return frames, 0, err
+		}
+		p.publish(slot, p.stamp(captured, pass, frames))
+		if err := p.prepare(frames); err != nil {
+			return frames, 0, err
+		}
+	}
+}
+
+// read reads one frame into the slot, by read(2) and nothing between, or
+// aside if there is none, so that the child goes on.
+func (p *player) read(slot *capture.Slot) (int, error) {
+	size := p.geometry.Size()
+	if slot != nil {
+		return io.ReadFull(p.current.out, slot.Data[:size])
+	}
+	if p.scratch == nil {
+		p.scratch = make([]byte, size)
+	}
+	return io.ReadFull(p.current.out, p.scratch)
+}
+
+// due waits until the frame just read is due and returns its capture time.
+func (p *player) due(ctx context.Context) (int64, error) {
+	now := linux.Monotonic()
+	if p.fast {
+		return now, nil
+	}
+	if p.ticks == 0 {
+		p.schedule.Start = now
+	}
+	at := p.schedule.At(p.ticks)
+	// The decoder cannot keep up, or was stopped for a while: time goes on
+	// from here instead of in a rush.
+	if behind := now - at; behind > 2*int64(p.schedule.Interval())+int64(100*time.Millisecond) {
+		p.schedule.Start += behind
+		at = now
+	}
+	p.ticks++
+	if err := pace.Until(ctx, at); err != nil {
+		return 0, err
+	}
+	return at, nil
+}
+
+func (p *player) stamp(captured int64, pass int, number uint64) capture.Stamp {
+	st := capture.Stamp{DriverSequence: number, CaptureNanos: captured}
+	if !p.live {
+		st.Flags |= frame.Replayed
+	}
+	if pass > 0 && number == 1 {
+		st.Flags |= frame.Discontinuity
+	}
+	return st
+}
+
+func (p *player) publish(slot *capture.Slot, st capture.Stamp) {
+	if slot == nil {
+		p.writer.Drop(1, capture.DropNoSlot)
+		return
+	}
+	p.writer.Commit(slot, st)
+}
+
+// prepare starts the child of the next pass when the end comes near; at once
+// if nobody knows where the end is. It waits by itself, its pipe being full.
+func (p *player) prepare(frames uint64) error {
+	if !p.loop || p.standby != nil {
+		return nil
+	}
+	if ahead := uint64(lead.Seconds()*p.schedule.Rate) + 1; frames+ahead < p.clip.frames {
+		return nil
+	}
+	var err error
+	p.standby, err = startChild(p.program, p.args...)
+	return err
+}
+
+// judge says what the end of a pass means; nil is: play it again.
+func (p *player) judge(frames uint64, rest int) error {
+	exit := p.current.exit()
+	said := p.current.stderr.quote()
+	switch {
+	case p.live && exit == nil:
+		exit = fmt.Errorf("the stream ended after %d frames%s", frames, said)
+		return fmt.Errorf("%w: %s: %w", capture.ErrDeviceGone, p.Describe(), exit)
+	case exit != nil:
+		err := p.explain(fmt.Errorf("after %d frames and %d bytes: %w", frames, rest, exit), false)
+		if frames > 0 && !errors.Is(err, capture.ErrDeviceGone) {
+			return fmt.Errorf("%w: %w", capture.ErrDeviceGone, err)
+		}
+		return err
+	case frames == 0:
+		return fmt.Errorf("%w: %s: no frames in it%s", capture.ErrFormatRefused, p.Describe(), said)
+	}
+	problem := ""
+	// Durations are rounded and rates are averages; a tenth is more than that.
+	if early := frames + frames/10 + 2; rest > 0 || early < p.clip.frames {
+		problem = fmt.Sprintf(", early: its header promises %d", p.clip.frames)
+		if rest > 0 {
+			problem = fmt.Sprintf(", in the middle of a frame (%d of %d bytes)", rest, p.geometry.Size())
+		}
+	}
+	problem += said
+	if !p.loop {
+		return fmt.Errorf("%w: %s: %d frames%s", capture.ErrEndOfStream, p.Describe(), frames, problem)
+	}
+	if problem != "" && !p.warned {
+		p.warned = true
+		p.log().Warn("recording is damaged, what can be read is looped", "source", p.Describe(), "frames", frames, "problem", problem)
+	}
+	return nil
+}

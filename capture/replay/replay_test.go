@@ -1,0 +1,487 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package replay
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+	"golang.org/x/sys/unix"
+
+	"github.com/seed-3c7e7623/camd/capture"
+	"github.com/seed-3c7e7623/camd/capture/capturetest"
+	"github.com/seed-3c7e7623/camd/frame"
+)
+
+func TestMain(m *testing.M) {
+	if os.Getenv(orphanEnv) != "" {
+		orphanMain()
+		return
+	}
+	goleak.VerifyTestMain(m)
+}
+
+// missing skips, or fails where everything has to be there.
+func missing(t *testing.T, what string) {
+	t.Helper()
+	if os.Getenv("CI") == "true" {
+		t.Fatalf("%s is missing", what)
+	}
+	t.Skipf("%s is missing", what)
+}
+
+func needFFmpeg(t *testing.T) {
+	t.Helper()
+	for _, p := range []string{"ffmpeg", "ffprobe"} {
+		if _, err := exec.LookPath(p); err != nil {
+			missing(t, p)
+		}
+	}
+}
+
+// footage returns real video: 768x576, 10 frames a second, 795 frames.
+func footage(t *testing.T) string {
+	t.Helper()
+	needFFmpeg(t)
+	path := os.Getenv("CAMD_TEST_CLIP")
+	if path == "" {
+		path = "/usr/share/doc/opencv-doc/examples/data/vtest.avi"
+	}
+	if _, err := os.Stat(path); err == nil {
+		return path
+	}
+	packed, err := exec.Command("gzip", "-dc", path+".gz").Output()
+	if err != nil || len(packed) == 0 {
+		missing(t, path+" (Debian package opencv-doc, or set CAMD_TEST_CLIP)")
+	}
+	return write(t, "clip.avi", packed)
+}
+
+func write(t *testing.T, name string, data []byte) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// short makes a small clip of n numbered test frames.
+func short(t *testing.T, n int) string {
+	t.Helper()
+	needFFmpeg(t)
+	path := filepath.Join(t.TempDir(), "short.avi")
+	out, err := exec.Command("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc2=s=160x120:r=50", "-frames:v", fmt.Sprint(n),
+		"-c:v", "mjpeg", "-q:v", "4", path).CombinedOutput()
+	if err != nil {
+		t.Fatalf("making a clip: %v: %s", err, out)
+	}
+	return path
+}
+
+func source(t *testing.T, text string) *Source {
+	t.Helper()
+	spec, err := capture.ParseSpec(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	build := New
+	if spec.Kind == "v4l2" {
+		build = NewDevice
+	}
+	s, err := build(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func esc(path string) string {
+	return capture.Spec{Name: "c", Kind: "replay", Target: path}.String()
+}
+
+// play runs the source until it ends or see returns false.
+func play(t *testing.T, text string, see func(capturetest.Frame) bool) (capturetest.Stats, error) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	sink := &capturetest.Sink{OnFrame: func(f capturetest.Frame) {
+		if see != nil && !see(f) {
+			cancel()
+		}
+	}}
+	err := source(t, text).Run(ctx, sink)
+	st := sink.Stats()
+	if st.Held != 0 || len(st.Misuse) > 0 {
+		t.Errorf("held %d slots at the end, misuse %v", st.Held, st.Misuse)
+	}
+	return st, err
+}
+
+func TestFramesAreWhatFFmpegYields(t *testing.T) {
+	path := footage(t)
+	const n = 20
+	for _, c := range []struct {
+		name, options string
+		format, size  string
+		w, h          int
+	}{
+		{"bgr8 by default", "", "bgr24", "", 768, 576},
+		{"nv12", ",encoding=nv12", "nv12", "", 768, 576},
+		{"yuyv", ",encoding=yuyv", "yuyv422", "", 768, 576},
+		{"mono8 scaled", ",320x240,encoding=mono8", "gray", "320x240", 320, 240},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			args := []string{"-v", "error", "-i", path, "-frames:v", fmt.Sprint(n), "-f", "rawvideo", "-pix_fmt", c.format}
+			if c.size != "" {
+				args = append(args, "-s", c.size)
+			}
+			raw, err := exec.Command("ffmpeg", append(args, "pipe:1")...).Output()
+			if err != nil {
+				t.Fatal(err)
+			}
+			size := len(raw) / n
+			frames := 0
+			_, err = play(t, esc(path)+",pace=fast"+c.options, func(f capturetest.Frame) bool {
+				if frames == n {
+					return false
+				}
+				g := f.Format.Geometry
+				if g.Width != c.w || g.Height != c.h || f.Format.Clock != frame.ClockReplay || f.Format.Interval != 100*time.Millisecond {
+					t.Fatalf("format %+v", f.Format)
+				}
+				if sha256.Sum256(f.Data) != sha256.Sum256(raw[frames*size:(frames+1)*size]) {
+					t.Errorf("frame %d differs from ffmpeg's", frames)
+				}
+				frames++
+				if f.Stamp.Flags != frame.Replayed || f.Stamp.CopiedBytes != 0 || f.Stamp.DriverSequence != uint64(frames) {
+					t.Errorf("stamp of frame %d: %+v", frames, f.Stamp)
+				}
+				return true
+			})
+			if !errors.Is(err, context.Canceled) || frames != n {
+				t.Fatalf("%d frames, %v", frames, err)
+			}
+		})
+	}
+}
+
+func TestWholeFile(t *testing.T) {
+	path := footage(t)
+	st, err := play(t, esc(path)+",96x72,pace=fast,encoding=mono8", nil)
+	if !errors.Is(err, capture.ErrEndOfStream) || st.Frames != 795 || strings.Contains(err.Error(), "early") {
+		t.Fatalf("%d frames, %v; want 795 and the end", st.Frames, err)
+	}
+}
+
+func TestPacedByTheFile(t *testing.T) {
+	path := short(t, 25)
+	for _, c := range []struct {
+		options  string
+		interval int64
+	}{{"", 20e6}, {",speed=4", 5e6}, {",@100", 10e6}} {
+		t.Run("options"+c.options, func(t *testing.T) {
+			var stamps []int64
+			_, err := play(t, esc(path)+c.options, func(f capturetest.Frame) bool {
+				if int64(f.Format.Interval) != c.interval {
+					t.Errorf("interval %v", f.Format.Interval)
+				}
+				stamps = append(stamps, f.Stamp.CaptureNanos)
+				return true
+			})
+			if !errors.Is(err, capture.ErrEndOfStream) || len(stamps) != 25 {
+				t.Fatalf("%d frames, %v", len(stamps), err)
+			}
+			for i := 1; i < len(stamps); i++ {
+				if d := stamps[i] - stamps[i-1]; d < c.interval {
+					t.Errorf("frame %d is %d ns after the one before, want %d", i, d, c.interval)
+				}
+			}
+		})
+	}
+}
+
+func TestLoop(t *testing.T) {
+	path := short(t, 7)
+	var numbers, breaks []uint64
+	last := int64(0)
+	_, err := play(t, esc(path)+",loop=true,pace=fast", func(f capturetest.Frame) bool {
+		numbers = append(numbers, f.Stamp.DriverSequence)
+		if f.Stamp.Flags&frame.Discontinuity != 0 {
+			breaks = append(breaks, uint64(len(numbers)))
+		}
+		if f.Stamp.CaptureNanos <= last {
+			t.Errorf("frame %d: the stamp goes back", len(numbers))
+		}
+		last = f.Stamp.CaptureNanos
+		return len(numbers) < 20
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if want := []uint64{8, 15}; !slices.Equal(breaks[:2], want) {
+		t.Errorf("discontinuity at frames %v, want %v", breaks, want)
+	}
+	for i, n := range numbers {
+		if n != uint64(i%7)+1 {
+			t.Fatalf("numbers %v", numbers)
+		}
+	}
+}
+
+func TestDamageIsReported(t *testing.T) {
+	needFFmpeg(t)
+	whole, err := os.ReadFile(footage(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	dir := t.TempDir()
+	for _, c := range []struct {
+		name, path string
+		want       error
+		text       string
+	}{
+		{"missing", filepath.Join(dir, "none.avi"), capture.ErrDeviceNotFound, "none.avi"},
+		{"directory", dir, capture.ErrConfig, "directory"},
+		{"empty", write(t, "empty.avi", nil), capture.ErrFormatRefused, "empty.avi"},
+		{"no video", write(t, "text.avi", []byte(strings.Repeat("not a video\n", 999))), capture.ErrFormatRefused, "text.avi"},
+		{"truncated", write(t, "cut.avi", whole[:len(whole)/10]), capture.ErrEndOfStream, "early: its header promises 795"},
+		{"audio only", sound(t), capture.ErrFormatRefused, "no video"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			_, err := play(t, esc(c.path)+",96x72,pace=fast", nil)
+			if !errors.Is(err, c.want) || !strings.Contains(err.Error(), c.text) {
+				t.Fatalf("%v; want %q and %q", err, c.want, c.text)
+			}
+		})
+	}
+}
+
+func sound(t *testing.T) string {
+	path := filepath.Join(t.TempDir(), "sound.wav")
+	if out, err := exec.Command("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "sine=d=0.1", path).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	return path
+}
+
+func TestTheChildIsKilled(t *testing.T) {
+	needFFmpeg(t)
+	frames := 0
+	_, err := play(t, "c=replay:testsrc2=s=64x48:r=500,input.f=lavfi,pace=fast", func(capturetest.Frame) bool {
+		if frames++; frames == 3 {
+			for _, pid := range children(t, os.Getpid()) {
+				if err := unix.Kill(pid, unix.SIGKILL); err != nil {
+					t.Error(err)
+				}
+			}
+		}
+		return true
+	})
+	if !errors.Is(err, capture.ErrDeviceGone) || !strings.Contains(err.Error(), "killed by signal 9") {
+		t.Fatalf("%v; want that ffmpeg was killed", err)
+	}
+}
+
+// children lists the child processes of a process.
+func children(t *testing.T, pid int) []int {
+	t.Helper()
+	files, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/children", pid))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var pids []int
+	for _, f := range files {
+		data, err := os.ReadFile(f)
+		if err != nil {
+			continue // the thread has ended
+		}
+		for _, word := range bytes.Fields(data) {
+			var n int
+			if _, err := fmt.Sscan(string(word), &n); err != nil {
+				t.Fatal(err)
+			}
+			pids = append(pids, n)
+		}
+	}
+	return pids
+}
+
+func TestStopsWhileTheInputStalls(t *testing.T) {
+	needFFmpeg(t)
+	path := filepath.Join(t.TempDir(), "fifo")
+	if err := unix.Mkfifo(path, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	// Our own write end lets ffmpeg open it, and then nothing comes.
+	end, err := os.OpenFile(path, os.O_RDWR, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer end.Close()
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	sink := &capturetest.Sink{}
+	opened := openHook{sink, cancel}
+	err = source(t, esc(path)+",64x48@10,input.f=mjpeg").Run(ctx, opened)
+	if !errors.Is(err, context.Canceled) {
+		t.Fatalf("%v, want the end of the context", err)
+	}
+	if n := len(children(t, os.Getpid())); n != 0 {
+		t.Errorf("%d child processes are left", n)
+	}
+	if _, err := play(t, esc(path), nil); !errors.Is(err, capture.ErrConfig) || !strings.Contains(err.Error(), "WxH@R") {
+		t.Errorf("a FIFO of unknown size: %v", err)
+	}
+}
+
+// openHook calls a function once the stream is open.
+type openHook struct {
+	capture.Sink
+	hook func()
+}
+
+func (o openHook) Open(stream string, f capture.Format) (capture.Writer, error) {
+	w, err := o.Sink.Open(stream, f)
+	time.AfterFunc(100*time.Millisecond, o.hook)
+	return w, err
+}
+
+func TestNoSlotGoesOn(t *testing.T) {
+	path := short(t, 12)
+	w := &fullWriter{}
+	err := source(t, esc(path)+",pace=fast").Run(t.Context(), openFunc(func() capture.Writer { return w }))
+	if !errors.Is(err, capture.ErrEndOfStream) || w.dropped != 12 {
+		t.Fatalf("%d frames dropped, %v; want 12 and the end", w.dropped, err)
+	}
+}
+
+type openFunc func() capture.Writer
+
+func (f openFunc) Open(string, capture.Format) (capture.Writer, error) { return f(), nil }
+
+type fullWriter struct {
+	capture.Writer
+	dropped int
+}
+
+func (w *fullWriter) Acquire() (*capture.Slot, error) { return nil, capture.ErrNoSlot }
+func (w *fullWriter) Drop(n int, r capture.DropReason) {
+	if r == capture.DropNoSlot {
+		w.dropped += n
+	}
+}
+
+func TestNoFFmpeg(t *testing.T) {
+	path := write(t, "some.avi", []byte("x"))
+	t.Setenv("PATH", t.TempDir())
+	_, err := play(t, esc(path), nil)
+	if !errors.Is(err, ErrNoFFmpeg) || !errors.Is(err, capture.ErrUnsupported) || !strings.Contains(err.Error(), "apt-get install ffmpeg") {
+		t.Fatal(err)
+	}
+}
+
+// fake puts shell scripts in the place of both programs.
+func fake(t *testing.T, ffprobe, ffmpeg string) {
+	t.Helper()
+	dir := t.TempDir()
+	for name, body := range map[string]string{"ffprobe": ffprobe, "ffmpeg": ffmpeg} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte("#!/bin/sh\n"+body+"\n"), 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Setenv("PATH", dir+":"+os.Getenv("PATH"))
+}
+
+const probed = `echo '{"streams":[{"width":4,"height":2,"avg_frame_rate":"30/1","r_frame_rate":"30/1"}]}'`
+
+func TestWhatTheChildDoes(t *testing.T) {
+	path := write(t, "some.avi", []byte("x"))
+	for _, c := range []struct {
+		name, spec, ffprobe, ffmpeg string
+		frames                      int
+		want                        error
+		text                        string
+	}{
+		{"part of a frame", esc(path), probed, "printf '%032d' 0", 1, capture.ErrEndOfStream, "in the middle of a frame (8 of 24 bytes)"},
+		{"fails after a frame", esc(path), probed, "printf '%024d' 0; echo disk on fire >&2; exit 3", 1, capture.ErrDeviceGone, "status 3: it said: disk on fire"},
+		{"talks without end", esc(path), probed, "yes 'error while decoding' | head -c 2000000 >&2; exit 1", 0, nil, "...; error while decoding; error"},
+		{"no frames", esc(path), probed, "exit 0", 0, capture.ErrFormatRefused, "no frames in it"},
+		{"dies of a signal", esc(path), probed, "kill -SEGV $$", 0, nil, "killed by signal 11"},
+		{"probe talks nonsense", esc(path), "echo hello", "exit 0", 0, capture.ErrFormatRefused, "answer of ffprobe"},
+		{"URL not there", "c=replay:http://127.0.0.1:1/x", "echo 'Server returned 404 Not Found' >&2; exit 1", "", 0, capture.ErrDeviceNotFound, "404"},
+		{"live stream ends", "c=replay:rtsp://u:secret@h/x", probed, "printf '%024d' 0", 1, capture.ErrDeviceGone, "replay rtsp://h/x: the stream ended after 1 frames"},
+		{"device not there", "c=v4l2:/dev/none-of-this", probed, "exit 0", 0, capture.ErrDeviceNotFound, "/dev/none-of-this"},
+		{"device unplugged", "c=v4l2:/dev/null,4x2@30", probed, "printf '%024d' 0; echo 'ioctl(VIDIOC_DQBUF): No such device' >&2; exit 1", 1, capture.ErrDeviceGone, "No such device"},
+		{"device ends quietly", "c=v4l2:/dev/null", probed, "printf '%024d' 0", 1, capture.ErrDeviceGone, "ended after 1 frames"},
+		{"not a camera", "c=v4l2:/dev/null", "echo '/dev/null: Inappropriate ioctl for device' >&2; exit 1", "", 0, capture.ErrFormatRefused, "Inappropriate"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			fake(t, c.ffprobe, c.ffmpeg)
+			st, err := play(t, c.spec, nil)
+			if err == nil || st.Frames != c.frames || !strings.Contains(err.Error(), c.text) || (c.want != nil && !errors.Is(err, c.want)) {
+				t.Fatalf("%d frames, %v; want %d, %v, %q", st.Frames, err, c.frames, c.want, c.text)
+			}
+			if len(err.Error()) > 4000 || strings.Contains(err.Error(), "secret") {
+				t.Errorf("error of %d bytes: %.400s", len(err.Error()), err)
+			}
+		})
+	}
+}
+
+func TestDeviceIsAskedForSizeAndRate(t *testing.T) {
+	fake(t, probed, `echo "$@" >&2; printf '%024d' 0; exit 1`)
+	var got capturetest.Frame
+	_, err := play(t, "c=v4l2:/dev/null,640x480@15,input.input_format=mjpeg", func(f capturetest.Frame) bool { got = f; return true })
+	for _, want := range []string{"-f v4l2 -framerate 15 -video_size 640x480 -input_format mjpeg -i /dev/null", "-vsync passthrough"} {
+		if err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: want %q", err, want)
+		}
+	}
+	if got.Format.Clock != frame.ClockArrival || got.Stamp.Flags != 0 || got.Format.Geometry.Width != 4 {
+		t.Errorf("frame %+v", got.Stamp)
+	}
+}
+
+func TestGrandchildrenAreKilled(t *testing.T) {
+	path := write(t, "some.avi", []byte("x"))
+	fake(t, probed, "sleep 1000 & printf '%024d' 0; exec sleep 1000")
+	_, err := play(t, esc(path), func(capturetest.Frame) bool { return false })
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if n := len(children(t, os.Getpid())); n != 0 {
+		t.Errorf("%d child processes are left", n)
+	}
+}
+
+func TestOptionsRefused(t *testing.T) {
+	for _, text := range []string{
+		"c=replay", "c=replay:x,loop=maybe", "c=replay:x,pace=slow", "c=replay:x,input.i=/etc/passwd", "c=replay:x,input.dump_attachment:t=/x",
+		"c=replay:x,speed=2,@5", "c=replay:x,5x5,encoding=nv12", "c=replay:x,lop=true", "c=replay:rtsp://x,loop=true", "c=v4l2:/dev/video0,loop=true",
+	} {
+		spec, err := capture.ParseSpec(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		build := New
+		if spec.Kind == "v4l2" {
+			build = NewDevice
+		}
+		if _, err := build(spec); !errors.Is(err, capture.ErrConfig) {
+			t.Errorf("%s: %v, want %v", text, err, capture.ErrConfig)
+		}
+	}
+}
