@@ -35,11 +35,9 @@ type fakeStream struct {
 	failWith error         // after frames, in place of silence
 	missed   uint64
 	change   func(n int, f *fakeFrame) // may alter frame n, 0 first
-	damage   func(n int, f *fakeFrame) // alters frame n at its release
 
 	listed  []client.Daemon
 	refused error // of Subscribe
-	events  []client.Event
 
 	taken, released int
 	closed          bool
@@ -60,11 +58,8 @@ func (f *fakeFrame) Data() []byte             { return f.data }
 func (f *fakeFrame) Meta() frame.Meta         { return f.meta }
 func (f *fakeFrame) Geometry() frame.Geometry { return f.geometry }
 func (f *fakeFrame) HeldNanos() int64         { return f.held }
+func (f *fakeFrame) Valid() error             { return f.valid }
 func (f *fakeFrame) Release()                 { f.stream.released++ }
-
-// Valid is asked after each look at the contents: the second time is that
-// before the release.
-func (f *fakeFrame) Valid() error { return f.valid }
 
 func now() int64 { return time.Now().UnixNano() }
 

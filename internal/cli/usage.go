@@ -78,16 +78,14 @@ func flagError(cmd *cobra.Command, err error) error {
 	return Usagef("%v%s", err, hint)
 }
 
-// didYouMean returns ", did you mean X?" for the nearest candidate, or "". The
-// beginning of a name counts as near.
+// didYouMean returns ", did you mean X?" for the candidate that begins with the
+// word, or else the nearest one; "" if there is none.
 func didYouMean(word string, candidates []string) string {
-	best := capture.Nearest(word, candidates)
-	for _, c := range candidates {
-		if best == "" && len(word) > 1 && strings.HasPrefix(c, word) {
-			best = c
-		}
-	}
-	if best == "" {
+	i := slices.IndexFunc(candidates, func(c string) bool { return len(word) > 1 && strings.HasPrefix(c, word) })
+	best := ""
+	if i >= 0 {
+		best = candidates[i]
+	} else if best = capture.Nearest(word, candidates); best == "" {
 		return ""
 	}
 	return ", did you mean " + best + "?"

@@ -1,0 +1,120 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-3c7e7623/camd/client"
+	"github.com/seed-3c7e7623/camd/internal/daemon"
+)
+
+func newCamdStatus() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "status",
+		Short: "Show cameras, streams and subscribers of every camd on this host",
+		Args:  NoArgs,
+	}
+	format := formatFlag(cmd, "text", "json")
+	dir := dirFlag(cmd.Flags())
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		docs, err := client.Status(cmd.Context(), dirOption(*dir)...)
+		if err != nil {
+			return err
+		}
+		if format.value == "json" {
+			return printJSON(cmd.OutOrStdout(), docs)
+		}
+		for i, doc := range docs {
+			var st daemon.Status
+			if err := json.Unmarshal(doc, &st); err != nil {
+				return fmt.Errorf("status of a camd of another version: %w", err)
+			}
+			if i > 0 {
+				fmt.Fprintln(cmd.OutOrStdout())
+			}
+			if err := writeStatus(cmd.OutOrStdout(), &st, time.Now()); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	return cmd
+}
+
+func writeStatus(w io.Writer, st *daemon.Status, now time.Time) error {
+	fmt.Fprintf(w, "camd %s, process %d on %s, up %v, %s\n", st.Version, st.PID, st.Host, now.Sub(st.Started).Round(time.Second), st.Dir)
+	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(t, "\nCAMERA\tSOURCE\tSTATE\tFOR\tRESTARTS\tPROBLEM")
+	for _, c := range st.Cameras {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%v\t%d\t%s\n", c.Name, c.Source, c.State, now.Sub(c.Since).Round(time.Second), c.Restarts, dash(c.Problem))
+	}
+	fmt.Fprintln(t, "\nSTREAM\tSIZE\tENCODING\tRATE\tPUBLISHED\tDROPPED\tHOST_COPIES\tSLOTS FREE\tMEMORY")
+	for _, s := range st.Streams {
+		slots, memory := "-", "-"
+		if s.Ring != nil {
+			slots = fmt.Sprintf("%d of %d", s.Ring.Free, s.Ring.Slots)
+			memory = fmt.Sprintf("%.1f MB", float64(s.Ring.Bytes)/1e6)
+		}
+		fmt.Fprintf(t, "%s\t%dx%d\t%s\t%.2f\t%d\t%s\t%.2f\t%s\t%s\n", s.Name, s.Geometry.Width, s.Geometry.Height,
+			s.Geometry.Encoding, s.RateHz, s.Published, dropText(s), s.HostCopies, slots, memory)
+	}
+	total := 0
+	for _, s := range st.Streams {
+		total += len(s.Subscribers)
+	}
+	if total > 0 {
+		fmt.Fprintln(t, "\nSUBSCRIBER\tSTREAM\tBACKEND\tWAKE\tHELD\tTAKEN BACK\tOVERWRITTEN\tSKIPPED\tNOTE")
+	}
+	for _, s := range st.Streams {
+		for _, b := range s.Subscribers {
+			note := "-"
+			switch {
+			case b.Evicted != "":
+				note = "evicted: " + b.Evicted
+			case b.Hoarding:
+				note = fmt.Sprintf("HOLDS %s for %v", plural(b.Held, "frame"), (time.Duration(b.OldestMS) * time.Millisecond).Round(100*time.Millisecond))
+			}
+			fmt.Fprintf(t, "%s[%d]\t%s\t%s\t%s\t%d of %d\t%d\t%d\t%d\t%s\n", b.Command, b.PID, b.Stream, b.Backend, b.Wake,
+				b.Held, b.Credit, b.Released, b.Overwritten, b.Skipped, note)
+		}
+	}
+	if st.Truncated {
+		fmt.Fprintln(t, "\n(too many subscribers to list)")
+	}
+	for _, reason := range slices.Sorted(maps.Keys(st.Refused)) {
+		fmt.Fprintf(t, "\nrefused: %s %d times", reason, st.Refused[reason])
+	}
+	if len(st.Refused) > 0 {
+		fmt.Fprintln(t)
+	}
+	return t.Flush()
+}
+
+func dropText(s daemon.StreamStatus) string {
+	var words []string
+	for _, r := range slices.Sorted(maps.Keys(s.Dropped)) {
+		words = append(words, fmt.Sprintf("%d %s", s.Dropped[r], r))
+	}
+	if len(words) == 0 {
+		return "0"
+	}
+	return strings.Join(words, ", ")
+}
+
+func dash(s string) string {
+	if s == "" {
+		return "-"
+	}
+	return s
+}
