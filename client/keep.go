@@ -23,8 +23,14 @@ func (s *Subscription) install(cn *connection) {
 	s.mu.Unlock()
 	signal(s.changed)
 	text := fmt.Sprintf("%s by %s (%s), %v", s.stream, cn.path.Backend, cn.path.Wake, cn.first.info.Geometry)
-	if r := negotiate.Better(cn.path.Rejected, cn.path.Backend); len(r) > 0 {
-		text += "; not " + negotiate.Summary(r)
+	var better []negotiate.Rejected
+	for _, r := range negotiate.Better(cn.path.Rejected, cn.path.Backend) {
+		if r.Reason != negotiate.ReasonNotAccepted { // the program's own wish is no news to it
+			better = append(better, r)
+		}
+	}
+	if len(better) > 0 {
+		text += "; not " + negotiate.Summary(better)
 	}
 	s.opts.log.Debug("subscribed", "stream", s.stream, "backend", cn.path.Backend, "dir", cn.dir, "rejected", negotiate.Summary(cn.path.Rejected))
 	s.event(EventConnected, nil, "%s", text)
@@ -32,7 +38,7 @@ func (s *Subscription) install(cn *connection) {
 
 // keep is the connection's goroutine: it receives, and connects again for as
 // long as the subscription lives.
-func (s *Subscription) keep(ctx context.Context, cn *connection) {
+func (s *Subscription) keep(ctx context.Context, cn *connection, why error) {
 	defer close(s.done)
 	stop := context.AfterFunc(ctx, func() {
 		s.mu.Lock()
@@ -44,6 +50,10 @@ func (s *Subscription) keep(ctx context.Context, cn *connection) {
 	})
 	defer stop()
 	connected := cn != nil
+	said := "" // the last reason for waiting that was told
+	if why != nil {
+		said = why.Error()
+	}
 	for {
 		if cn != nil {
 			err := s.receive(ctx, cn)
@@ -55,7 +65,7 @@ func (s *Subscription) keep(ctx context.Context, cn *connection) {
 			s.event(EventDisconnected, err, "connection to camd in %s lost: %v", cn.dir, err)
 		}
 		var err error
-		if cn, err = s.reconnect(ctx); err != nil {
+		if cn, err = s.reconnect(ctx, said); err != nil {
 			if ctx.Err() == nil {
 				s.fail(err)
 			}
@@ -67,17 +77,16 @@ func (s *Subscription) keep(ctx context.Context, cn *connection) {
 			s.broken = true
 		}
 		s.mu.Unlock()
-		connected = true
+		connected, said = true, ""
 		s.install(cn)
 	}
 }
 
 // reconnect tries until there is a connection. Only what cannot pass by itself
 // is an error: a required path that this daemon does not have.
-func (s *Subscription) reconnect(ctx context.Context) (*connection, error) {
+func (s *Subscription) reconnect(ctx context.Context, last string) (*connection, error) {
 	tick := time.NewTicker(retryEvery)
 	defer tick.Stop()
-	last := ""
 	for {
 		// Frames of an evicted subscription are given back before the daemon
 		// can be asked again.

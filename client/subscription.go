@@ -94,7 +94,7 @@ func Subscribe(ctx context.Context, stream string, opts ...Option) (*Subscriptio
 	} else {
 		s.event(EventWaiting, err, "%s: %v", stream, err)
 	}
-	go s.keep(background, cn)
+	go s.keep(background, cn, err)
 	return s, nil
 }
 

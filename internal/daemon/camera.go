@@ -1,0 +1,200 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package daemon
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/seed-3c7e7623/camd/capture"
+	"github.com/seed-3c7e7623/camd/capture/kinds"
+	"github.com/seed-3c7e7623/camd/negotiate"
+	"github.com/seed-3c7e7623/camd/ring"
+)
+
+// Defaults of a camera's limits.
+const (
+	DefaultMaxSubscribers = 8
+	DefaultCredit         = 2
+	DefaultEvictAfter     = 5 * time.Second
+)
+
+// limits are the options of a camera that the daemon itself understands.
+type limits struct {
+	subscribers int           // max_subscribers
+	credit      int           // credit of a subscriber that does not say
+	slots       int           // 0 = so many that readers cannot starve the source
+	evictAfter  time.Duration // held so long under pressure: evicted
+	required    bool          // the daemon ends if the device is missing
+}
+
+// takeLimits parses and removes the daemon's options from spec.
+func takeLimits(spec *capture.Spec) (limits, error) {
+	own := *spec
+	own.Options = maps.Clone(spec.Options)
+	rest := maps.Clone(spec.Options)
+	for _, key := range []string{"max_subscribers", "credit", "slots", "evict_after", "required"} {
+		delete(rest, key)
+	}
+	for key := range rest {
+		delete(own.Options, key) // the source's, to be judged there
+	}
+	o := capture.NewOptions(own)
+	l := limits{
+		subscribers: int(o.Int("max_subscribers", DefaultMaxSubscribers, 1, 64)),
+		credit:      int(o.Int("credit", DefaultCredit, 1, ring.MaxCredit)),
+		slots:       int(o.Int("slots", 0, 0, ring.MaxSlots)),
+		evictAfter:  o.Duration("evict_after", DefaultEvictAfter),
+		required:    o.Bool("required", false),
+	}
+	spec.Options = rest
+	return l, o.Err()
+}
+
+// camera is one source with its supervisor and streams. It implements
+// capture.Sink.
+type camera struct {
+	d      *Daemon
+	spec   capture.Spec
+	limits limits
+	source capture.Source
+	super  *capture.Supervisor
+	log    *slog.Logger
+	done   chan struct{}
+	life   context.Context // of this camera, for its subscriptions
+	cancel context.CancelFunc
+	err    error // of the supervisor, after done
+	// missing gets the error of the first run if the device was not there.
+	missing chan error
+
+	mu      sync.Mutex
+	streams []*stream
+}
+
+// restartAfter is how long a stalled source may stay so before it is run anew.
+const restartAfter = 30 * time.Second
+
+// firstRun reports a device that is missing when the source first runs. Later
+// ones are the supervisor's to wait for.
+type firstRun struct {
+	capture.Source
+	missing chan<- error
+	once    sync.Once
+}
+
+// Run implements capture.Source.
+func (f *firstRun) Run(ctx context.Context, sink capture.Sink) error {
+	err := f.Source.Run(ctx, sink)
+	f.once.Do(func() {
+		if errors.Is(err, capture.ErrDeviceNotFound) {
+			f.missing <- err
+		}
+	})
+	return err
+}
+
+func newCamera(d *Daemon, spec capture.Spec) (*camera, error) {
+	l, err := takeLimits(&spec)
+	if err != nil {
+		return nil, err
+	}
+	source, err := kinds.New(spec)
+	if err != nil {
+		return nil, err
+	}
+	c := &camera{
+		d: d, spec: spec, limits: l, source: source,
+		log: d.log.With("camera", spec.Name), done: make(chan struct{}), missing: make(chan error, 1),
+	}
+	c.super = &capture.Supervisor{
+		Name: spec.Name, Source: &firstRun{Source: source, missing: c.missing}, Sink: c, Log: d.log,
+		RestartAfter: restartAfter,
+	}
+	return c, nil
+}
+
+// run supervises until ctx is done or the camera is over.
+func (c *camera) run(ctx context.Context) {
+	defer close(c.done)
+	c.err = c.super.Run(ctx)
+	c.mu.Lock()
+	streams := slices.Clone(c.streams)
+	c.mu.Unlock()
+	if ctx.Err() != nil {
+		for _, s := range streams {
+			s.close()
+		}
+	}
+}
+
+// Open implements capture.Sink.
+func (c *camera) Open(name string, f capture.Format) (capture.Writer, error) {
+	if name == "" || strings.ContainsAny(name, " \t\n") || len(c.spec.Name)+len(name)+1 > negotiate.MaxName {
+		return nil, fmt.Errorf("%w: stream name %q", capture.ErrConfig, name)
+	}
+	return c.stream(name).open(f)
+}
+
+func (c *camera) stream(name string) *stream {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	full := c.spec.Name + "/" + name
+	for _, s := range c.streams {
+		if s.name == full {
+			return s
+		}
+	}
+	s := newStream(c, name)
+	c.streams = append(c.streams, s)
+	return s
+}
+
+func (c *camera) health() capture.Health { return c.super.Health() }
+
+// describe is the part of StreamInfo that comes from the camera.
+func (c *camera) describe(h capture.Health) negotiate.StreamInfo {
+	i := negotiate.StreamInfo{
+		Camera: c.spec.Name, Source: c.source.Describe(), State: h.State.String(), Host: c.d.host,
+	}
+	if !h.Since.IsZero() {
+		i.StateSince = h.Since.UnixMilli()
+	}
+	if h.State != capture.StateRunning {
+		i.Problem = h.Problem
+	}
+	return i
+}
+
+// all is a snapshot of the streams.
+func (c *camera) all() []*stream {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.streams)
+}
+
+// find returns the stream called by its full name, nil if the camera has none
+// such (yet).
+func (c *camera) find(full string) *stream {
+	for _, s := range c.all() {
+		if s.name == full {
+			return s
+		}
+	}
+	return nil
+}
+
+// placeholder stands for the stream of a camera that has not delivered yet, so
+// that it can be seen and waited for.
+func (c *camera) placeholder() negotiate.StreamInfo {
+	i := c.describe(c.health())
+	i.Name = c.spec.Name + "/color"
+	return i
+}

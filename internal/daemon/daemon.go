@@ -1,0 +1,269 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package daemon
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/seed-3c7e7623/camd/capture"
+	"github.com/seed-3c7e7623/camd/frame"
+	"github.com/seed-3c7e7623/camd/internal/linux"
+	"github.com/seed-3c7e7623/camd/negotiate"
+)
+
+var (
+	// ErrDuplicate: two cameras of one name.
+	ErrDuplicate = errors.New("camera name used twice")
+	// ErrUnknownCamera: there is no camera of that name.
+	ErrUnknownCamera = errors.New("unknown camera")
+	// ErrLimits: the process may not use as many files as it needs.
+	ErrLimits = errors.New("limits of the process are too low")
+)
+
+// Daemon owns the cameras of a host. Set the exported fields, then call Run.
+type Daemon struct {
+	Dir     string         // runtime directory
+	Cameras []capture.Spec // at start
+	Policy  negotiate.Policy
+	Version string
+	Log     *slog.Logger
+	// Ready, if set, is called once the socket answers.
+	Ready func(dir string)
+
+	log        *slog.Logger
+	session    frame.Session
+	host       string
+	started    time.Time
+	quarantine negotiate.Quarantine
+	server     *server
+
+	mu      sync.Mutex
+	ctx     context.Context // of Run; cameras added later live as long
+	cameras []*camera
+	running sync.WaitGroup
+	ended   chan struct{} // capacity 1: a camera is over
+}
+
+// Run serves until ctx is done, which is a clean end (nil), or until no camera
+// can deliver any more. It fails with the error of a camera that is required
+// (or the only one) and missing at start, capture.ErrConfig, ErrDuplicate,
+// ErrLimits or what negotiate.Listen says.
+func (d *Daemon) Run(ctx context.Context) error {
+	d.log = d.Log
+	if d.log == nil {
+		d.log = slog.Default()
+	}
+	rand.Read(d.session[:]) // never fails (crypto/rand)
+	d.host, _ = os.Hostname()
+	d.started = time.Now()
+	d.ended = make(chan struct{}, 1)
+
+	cameras, err := d.build()
+	if err != nil {
+		return err
+	}
+	if err := checkFiles(cameras, linux.FileLimit()); err != nil {
+		return err
+	}
+	listener, err := negotiate.Listen(d.Dir)
+	if err != nil {
+		return err
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	d.server = newServer(d, listener)
+	d.mu.Lock()
+	d.ctx = ctx
+	d.mu.Unlock()
+	for _, c := range cameras {
+		d.start(c)
+	}
+	served := make(chan struct{})
+	go func() {
+		defer close(served)
+		d.server.run(ctx)
+	}()
+	d.log.Info("camd running", "dir", listener.Dir(), "pid", os.Getpid(), "cameras", len(cameras), "version", d.Version, "session", d.session.String()[:8])
+	if d.Ready != nil {
+		d.Ready(listener.Dir())
+	}
+	err = d.wait(ctx)
+	cancel()
+	d.running.Wait()
+	<-served
+	if err == nil {
+		d.log.Info("camd stopped")
+	}
+	return err
+}
+
+func (d *Daemon) build() ([]*camera, error) {
+	var out []*camera
+	for _, spec := range d.Cameras {
+		if slices.ContainsFunc(out, func(c *camera) bool { return c.spec.Name == spec.Name }) {
+			return nil, fmt.Errorf("%w: %w: %s", capture.ErrConfig, ErrDuplicate, spec.Name)
+		}
+		c, err := newCamera(d, spec)
+		if err != nil {
+			return nil, fmt.Errorf("camera %s: %w", spec.Name, err)
+		}
+		out = append(out, c)
+	}
+	if len(out) == 1 {
+		out[0].limits.required = true
+	}
+	return out, nil
+}
+
+// filesEach is what a camera and each of its subscribers may need: ring memory,
+// a child's pipes; a socket, a process descriptor, a page, a wake-up pipe.
+const (
+	filesBase       = 32
+	filesCamera     = 12
+	filesSubscriber = 6
+)
+
+// checkFiles holds what the cameras can need against RLIMIT_NOFILE.
+func checkFiles(cameras []*camera, limit int64) error {
+	need := int64(filesBase)
+	for _, c := range cameras {
+		need += filesCamera + filesSubscriber*int64(c.limits.subscribers)
+	}
+	if need > limit {
+		return fmt.Errorf("%w: %d open files may be needed for %d cameras and their subscribers, RLIMIT_NOFILE (ulimit -n) is %d: raise it or lower max_subscribers",
+			ErrLimits, need, len(cameras), limit)
+	}
+	return nil
+}
+
+func (d *Daemon) start(c *camera) {
+	d.mu.Lock()
+	d.cameras = append(d.cameras, c)
+	ctx, cancel := context.WithCancel(d.ctx)
+	c.life, c.cancel = ctx, cancel
+	d.mu.Unlock()
+	d.running.Add(1)
+	go func() {
+		defer d.running.Done()
+		defer cancel()
+		c.run(ctx)
+		select {
+		case d.ended <- struct{}{}:
+		default:
+		}
+	}()
+}
+
+// Add starts a camera while the daemon runs.
+func (d *Daemon) Add(spec capture.Spec) error {
+	c, err := newCamera(d, spec)
+	if err != nil {
+		return err
+	}
+	if d.camera(spec.Name) != nil {
+		return fmt.Errorf("%w: %s", ErrDuplicate, spec.Name)
+	}
+	d.start(c)
+	return nil
+}
+
+// Remove stops a camera, ends its subscriptions and waits for it.
+func (d *Daemon) Remove(name string) error {
+	c := d.camera(name)
+	if c == nil {
+		return fmt.Errorf("%w: %s", ErrUnknownCamera, name)
+	}
+	c.cancel()
+	<-c.done
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.cameras = slices.DeleteFunc(d.cameras, func(x *camera) bool { return x == c })
+	return nil
+}
+
+func (d *Daemon) camera(name string) *camera {
+	for _, c := range d.all() {
+		if c.spec.Name == name {
+			return c
+		}
+	}
+	return nil
+}
+
+func (d *Daemon) all() []*camera {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return slices.Clone(d.cameras)
+}
+
+// wait returns nil after ctx, or when there is nothing left to do.
+func (d *Daemon) wait(ctx context.Context) error {
+	missing := make(chan error, 1)
+	for _, c := range d.all() {
+		if !c.limits.required {
+			continue
+		}
+		go func() {
+			select {
+			case err := <-c.missing:
+				select {
+				case missing <- fmt.Errorf("camera %s: %w", c.spec.Name, err):
+				default:
+				}
+			case <-ctx.Done():
+			case <-c.done:
+			}
+		}()
+	}
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case err := <-missing:
+			return err
+		case <-d.ended:
+			if over, err := d.over(); over {
+				return err
+			}
+		}
+	}
+}
+
+// over reports whether the daemon has to end, and why: a required camera
+// failed, or no camera is left that could deliver.
+func (d *Daemon) over() (bool, error) {
+	var first error
+	left := 0
+	for _, c := range d.all() {
+		select {
+		case <-c.done:
+		default:
+			left++
+			continue
+		}
+		if c.err == nil || errors.Is(c.err, capture.ErrEndOfStream) {
+			continue
+		}
+		err := fmt.Errorf("camera %s: %w", c.spec.Name, c.err)
+		if c.limits.required {
+			return true, err
+		}
+		if first == nil {
+			first = err
+		}
+	}
+	if left > 0 {
+		return false, nil
+	}
+	d.log.Info("every camera has ended")
+	return true, first
+}

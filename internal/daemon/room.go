@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package daemon
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/seed-3c7e7623/camd/capture"
+	"github.com/seed-3c7e7623/camd/internal/linux"
+)
+
+// errMemory: a ring does not fit. Not retried: nothing of this process will
+// give memory back.
+var errMemory = fmt.Errorf("%w: %w", capture.ErrUnsupported, errors.New("no memory for the ring"))
+
+// reserve is what the rest of the process may need, in bytes.
+const reserve = 16 << 20
+
+// room holds a ring that is about to be made against the limits of the process.
+func room(name string, slots, size int, limits []linux.Limit) error {
+	need := linux.PageRound(int64(size)) * int64(slots)
+	for _, l := range limits {
+		if need+reserve > l.Room() {
+			return fmt.Errorf("%w: %s needs %s (%d slots of %s), but %s leaves %s: lower max_subscribers, set slots=N, or take a smaller size",
+				errMemory, name, mega(need), slots, mega(int64(size)), l.Name, mega(max(l.Room()-reserve, 0)))
+		}
+	}
+	return nil
+}
+
+func mega(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
