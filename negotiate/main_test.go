@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"testing"
 	"time"
+	"unsafe"
 
 	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
@@ -103,12 +104,21 @@ func hostile(t *testing.T, maxFiles int) (bare int, c *Conn) {
 
 func sendBare(t *testing.T, fd int, packet string, files ...int) {
 	t.Helper()
-	var control []byte
-	if len(files) > 0 {
-		control = unix.UnixRights(files...)
+	// Not unix.Sendmsg, which adds a byte to descriptors without one.
+	iovec := unix.Iovec{}
+	if len(packet) > 0 {
+		iovec.Base = unsafe.StringData(packet)
+		iovec.SetLen(len(packet))
 	}
-	if err := unix.Sendmsg(fd, []byte(packet), control, nil, unix.MSG_NOSIGNAL); err != nil {
-		t.Fatal(err)
+	header := unix.Msghdr{Iov: &iovec}
+	header.SetIovlen(1)
+	if len(files) > 0 {
+		control := unix.UnixRights(files...)
+		header.Control = &control[0]
+		header.SetControllen(len(control))
+	}
+	if _, _, errno := unix.Syscall(unix.SYS_SENDMSG, uintptr(fd), uintptr(unsafe.Pointer(&header)), unix.MSG_NOSIGNAL); errno != 0 {
+		t.Fatal(errno)
 	}
 }
 
