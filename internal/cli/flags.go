@@ -104,6 +104,10 @@ func (p *pathFlags) options(program string, stderr io.Writer) ([]client.Option, 
 		}
 		accept = append(accept, negotiate.Backend(name))
 	}
+	// What is required is accepted, and alone unless more is named.
+	if required := negotiate.Backend(p.require.value); required != "" && !slices.Contains(accept, required) {
+		accept = append(accept, required)
+	}
 	if len(accept) > 0 {
 		opts = append(opts, client.WithAccept(accept...))
 	}

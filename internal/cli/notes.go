@@ -82,15 +82,8 @@ func pathText(stream string, path client.Path, info negotiate.StreamInfo) string
 		fmt.Fprintf(&b, " (%s)", path.Wake)
 	}
 	fmt.Fprintf(&b, ", %v", info.Geometry)
-	for i, r := range path.Rejected {
-		sep := ", "
-		if i == 0 {
-			sep = "; not "
-		}
-		fmt.Fprintf(&b, "%s%s: %s", sep, r.Backend, r.Reason)
-		if r.Detail != "" {
-			fmt.Fprintf(&b, " (%s)", r.Detail)
-		}
+	if better := negotiate.Better(path.Rejected, path.Backend); len(better) > 0 {
+		b.WriteString("; not " + negotiate.Summary(better))
 	}
 	return b.String()
 }

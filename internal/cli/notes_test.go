@@ -34,7 +34,8 @@ func TestEvents(t *testing.T) {
 			"camsub: test/color: evicted by the daemon: held_too_long\n",
 		},
 		"the stream is not named twice": {
-			"x", []client.Event{{Kind: client.EventWaiting, Text: "waiting for test/color: no camd"}},
+			"x",
+			[]client.Event{{Kind: client.EventWaiting, Text: "waiting for test/color: no camd"}},
 			"camsub: waiting for test/color: no camd\n",
 		},
 		"without text": {"x", []client.Event{{Kind: client.EventReconfigured}}, "camsub: test/color: reconfigured\n"},

@@ -28,7 +28,7 @@ type measurement struct {
 
 func (s summary) head(command string) measurement {
 	m := measurement{
-		Command: command, Stream: s.stream, Backend: s.path.Backend, Wake: s.path.Wake, Rejected: s.path.Rejected,
+		Command: command, Stream: s.stream, Backend: s.path.Backend, Wake: s.path.Wake, Rejected: negotiate.Better(s.path.Rejected, s.path.Backend),
 		Duration: float64(s.tookNanos) / 1e9, Frames: s.frames, Missed: s.stats.Missed, Reconnects: s.stats.Reconnects,
 	}
 	if s.verifyUsed {

@@ -87,7 +87,8 @@ func TestRefusals(t *testing.T) {
 		"not available": {client.ErrNotAvailable, ExitUnavailable, "camsub: backend not available\n"},
 		"not permitted": {client.ErrPermission, ExitUnavailable, "camsub: not permitted\n"},
 		"known are named by the refusal": {
-			refusal{&client.RefusedError{Refusal: negotiate.Refusal{Known: []string{"x/color"}}}}, ExitNotFound,
+			refusal{&client.RefusedError{Refusal: negotiate.Refusal{Known: []string{"x/color"}}}},
+			ExitNotFound,
 			"camsub: unknown stream \"test/colour\"\nknown are: x/color\n",
 		},
 	} {

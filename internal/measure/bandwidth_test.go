@@ -23,7 +23,9 @@ func TestBandwidthText(t *testing.T) {
 		"megabytes, small messages": {100, []int{900_000, 4_000, 900_000}, second, "1.80 MB/s from 3 messages\n\tMessage size mean: 0.60 MB min: 0.00 MB max: 0.90 MB"},
 		"a thousand is kilobytes":   {100, []int{500, 500}, second, "1.00 KB/s from 2 messages\n\tMessage size mean: 0.50 KB min: 0.50 KB max: 0.50 KB"},
 		"window": {
-			2, []int{9_000_000, 3_686_400, 3_686_400}, second + second/10,
+			2,
+			[]int{9_000_000, 3_686_400, 3_686_400},
+			second + second/10,
 			"7.37 MB/s from 2 messages\n\tMessage size mean: 3.69 MB min: 3.69 MB max: 3.69 MB",
 		},
 		"clock stands": {100, []int{1, 1}, 0, ""},
