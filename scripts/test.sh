@@ -82,7 +82,7 @@ stage_build() { make --no-print-directory build; }
 stage_static() {
 	local dir bin
 	dir=$(mktemp -d)
-	trap 'rm -rf "$dir"' EXIT
+	trap "rm -rf '$dir'" EXIT # expanded now: the variable is gone by then
 	CGO_ENABLED=0 go build -trimpath -tags nodl -o "$dir/" ./cmd/camd ./cmd/camsub
 	for bin in camd camsub; do
 		if ldd "$dir/$bin" >/dev/null 2>&1; then
