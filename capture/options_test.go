@@ -1,0 +1,105 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package capture
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestOptions(t *testing.T) {
+	o := NewOptions(Spec{Kind: "x", Options: map[string]string{
+		"s": "text", "b": "yes", "off": "0", "i": "-3", "f": "2.5", "p": "12.5%", "p2": "3", "d": "1m2s", "c": "red", "in.a": "1", "in.b": "2",
+	}})
+	in := o.Prefix("in.")
+	for _, c := range []struct {
+		name      string
+		got, want any
+	}{
+		{"string", o.String("s", "d"), "text"},
+		{"string by default", o.String("s2", "d"), "d"},
+		{"bool", o.Bool("b", false), true},
+		{"bool off", o.Bool("off", true), false},
+		{"bool by default", o.Bool("b2", true), true},
+		{"int", o.Int("i", 1, -5, 5), int64(-3)},
+		{"int by default", o.Int("i2", 1, -5, 5), int64(1)},
+		{"float", o.Float("f", 1, 0, 5), 2.5},
+		{"percent", o.Percent("p", 0), 0.125},
+		{"percent without sign", o.Percent("p2", 0), 0.03},
+		{"duration", o.Duration("d", 0), 62 * time.Second},
+		{"choice", o.Choice("c", "blue", "blue", "red"), "red"},
+		{"choice by default", o.Choice("c2", "blue", "blue", "red"), "blue"},
+		{"prefix", in["a"] + in["b"], "12"},
+	} {
+		if c.got != c.want {
+			t.Errorf("%s: %v, want %v", c.name, c.got, c.want)
+		}
+	}
+	if err := o.Err(); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestOptionsRefuse(t *testing.T) {
+	for _, c := range []struct{ name, key, value, says string }{
+		{"bool", "b", "maybe", "option b=maybe: want true or false"},
+		{"int", "i", "1.5", "a whole number from 0 to 9"},
+		{"int range", "i", "10", "a whole number from 0 to 9"},
+		{"float", "f", "NaN", "a number from 0 to 9"},
+		{"percent", "p", "101%", "a percentage"},
+		{"duration without unit", "d", "5", "20ms"},
+		{"negative duration", "d", "-5s", "20ms"},
+		{"choice", "c", "bleu", "did you mean blue?"},
+		{"unknown, near", "seeed", "1", `kind x has no option "seeed"; did you mean seed?`},
+		{"unknown, far", "zzzzzz", "1", "it has b, c, d, f, i, in.KEY, p, seed"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			o := NewOptions(Spec{Kind: "x", Options: map[string]string{c.key: c.value}})
+			o.Bool("b", false)
+			o.Int("i", 0, 0, 9)
+			o.Float("f", 0, 0, 9)
+			o.Percent("p", 0)
+			o.Duration("d", 0)
+			o.Choice("c", "blue", "blue", "red")
+			o.String("seed", "")
+			o.Prefix("in.")
+			if err := o.Err(); !errors.Is(err, ErrConfig) || !strings.Contains(err.Error(), c.says) {
+				t.Errorf("%v; want %q", err, c.says)
+			}
+		})
+	}
+}
+
+func TestNearest(t *testing.T) {
+	known := []string{"pattern", "replay", "v4l2"}
+	for _, c := range []struct{ in, want string }{
+		{"patern", "pattern"}, {"relpay", "replay"}, {"v4l", "v4l2"}, {"pattern", "pattern"}, {"realsense", ""}, {"", ""}, {"xy", ""},
+	} {
+		if got := Nearest(c.in, known); got != c.want {
+			t.Errorf("Nearest(%q) is %q, want %q", c.in, got, c.want)
+		}
+	}
+}
+
+func TestStateText(t *testing.T) {
+	for s := StateStarting; s <= StateStopped; s++ {
+		text, err := s.MarshalText()
+		if err != nil || string(text) != s.String() {
+			t.Fatalf("%v: %q, %v", s, text, err)
+		}
+		var again State
+		if err := again.UnmarshalText(text); err != nil || again != s {
+			t.Errorf("%v came back as %v, %v", s, again, err)
+		}
+	}
+	var s State
+	if err := s.UnmarshalText([]byte("dozing")); err == nil {
+		t.Error("an unknown state was read")
+	}
+	if got := State(99).String(); got != "state 99" {
+		t.Errorf("String is %q", got)
+	}
+}
