@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 
 	"github.com/seed-3c7e7623/camd/negotiate"
 	"github.com/seed-3c7e7623/camd/ring"
@@ -42,6 +43,9 @@ func newOptions(opts []Option) options {
 		if f != nil {
 			f(&o)
 		}
+	}
+	if o.require != "" && !slices.Contains(o.accept, o.require) {
+		o.accept = append(slices.Clone(o.accept), o.require) // to require is to accept
 	}
 	o.credit = min(max(o.credit, 1), ring.MaxCredit)
 	return o

@@ -47,11 +47,13 @@ type Subscription struct {
 	cancel context.CancelFunc
 	done   chan struct{} // the connection's goroutine has ended
 
-	nextMu   sync.Mutex // one Next at a time
-	watched  context.Context
-	unwatch  func() bool
-	released chan struct{} // capacity 1: a handle came back
-	changed  chan struct{} // capacity 1: cur, failure or closed changed
+	nextMu  sync.Mutex // one Next at a time
+	watched context.Context
+	// pipeBytes is where wake-up bytes go: their number means nothing.
+	pipeBytes [64]byte
+	unwatch   func() bool
+	released  chan struct{} // capacity 1: a handle came back
+	changed   chan struct{} // capacity 1: cur, failure or closed changed
 
 	mu       sync.Mutex
 	cur      *epoch

@@ -63,8 +63,7 @@ func (s *Subscription) awaitReplacement(e *epoch) error {
 // readPipe waits for a wake-up byte. interrupt makes it return early by a
 // deadline in the past, which is taken back here.
 func (s *Subscription) readPipe(pipe *os.File) error {
-	var b [64]byte
-	_, err := pipe.Read(b[:])
+	_, err := pipe.Read(s.pipeBytes[:])
 	switch {
 	case err == nil:
 		return nil

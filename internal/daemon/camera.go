@@ -104,7 +104,7 @@ func (f *firstRun) Run(ctx context.Context, sink capture.Sink) error {
 func newCamera(d *Daemon, spec capture.Spec) (*camera, error) {
 	l, err := takeLimits(&spec)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("camera %s: %w", spec.Name, err)
 	}
 	source, err := kinds.New(spec)
 	if err != nil {

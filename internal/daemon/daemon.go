@@ -114,7 +114,7 @@ func (d *Daemon) build() ([]*camera, error) {
 		}
 		c, err := newCamera(d, spec)
 		if err != nil {
-			return nil, fmt.Errorf("camera %s: %w", spec.Name, err)
+			return nil, err
 		}
 		out = append(out, c)
 	}
