@@ -106,7 +106,11 @@ func newCamera(d *Daemon, spec capture.Spec) (*camera, error) {
 	if err != nil {
 		return nil, fmt.Errorf("camera %s: %w", spec.Name, err)
 	}
-	source, err := kinds.New(spec)
+	newSource := d.Sources
+	if newSource == nil {
+		newSource = kinds.New
+	}
+	source, err := newSource(spec)
 	if err != nil {
 		return nil, err
 	}

@@ -36,6 +36,9 @@ type Daemon struct {
 	Policy  negotiate.Policy
 	Version string
 	Log     *slog.Logger
+	// Sources makes the source of each camera; nil = kinds.New. Benchmarks and
+	// tests put their own in.
+	Sources func(capture.Spec) (capture.Source, error)
 	// Ready, if set, is called once the socket answers.
 	Ready func(dir string)
 
