@@ -73,7 +73,21 @@ func decode(b []byte) (*Message, error) {
 	if err := m.Validate(); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrProtocol, err)
 	}
+	forgetOtherMajor(m)
 	return m, nil
+}
+
+// forgetOtherMajor leaves nothing but the version in a message of another major
+// version: Validate cannot judge the rest.
+func forgetOtherMajor(m *Message) {
+	switch {
+	case m.Hello != nil && m.Hello.Protocol.Major != Major:
+		m.Hello = &Hello{Protocol: m.Hello.Protocol}
+	case m.Offer != nil && m.Offer.Protocol.Major != Major:
+		m.Offer = &Offer{Protocol: m.Offer.Protocol}
+	case m.Streams != nil && m.Streams.Protocol.Major != Major:
+		m.Streams = &StreamList{Protocol: m.Streams.Protocol}
+	}
 }
 
 // StreamPages splits a list of streams into messages that fit into packets

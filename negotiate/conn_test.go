@@ -429,3 +429,25 @@ func TestKilledPeer(t *testing.T) {
 		t.Errorf("%d descriptors before, %d after", before, after)
 	}
 }
+
+// The socket outlives the process that subscribed: only the pidfd tells.
+func TestPeerThatLeftItsSocketToAChild(t *testing.T) {
+	l := listening(t)
+	o := startOther(t, "leave", l.Dir(), 0)
+	c := accept(t, l)
+	if state, err := o.Process.Wait(); err != nil || !state.Success() {
+		t.Fatalf("the other process: %v, %v", state, err)
+	}
+	if !c.PeerExited() {
+		t.Error("the process that connected is said to live")
+	}
+	if _, _, err := c.Receive(time.Now()); !errors.Is(err, os.ErrDeadlineExceeded) {
+		t.Errorf("while the child holds the socket: %v, want a deadline error", err)
+	}
+	if err := o.end.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, _, err := c.Receive(soon()); !errors.Is(err, ErrPeerGone) {
+		t.Errorf("after the child's end: %v, want ErrPeerGone", err)
+	}
+}

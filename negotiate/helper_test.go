@@ -112,6 +112,33 @@ func helperConnect(dir string) error {
 	return say(err)
 }
 
+// helperLeave connects, gives the connection to a child and ends at once.
+func helperLeave(dir string) error {
+	c, err := Dial(context.Background(), dir)
+	if err != nil {
+		return err
+	}
+	socket, err := c.socket.File()
+	if err != nil {
+		return err
+	}
+	child := exec.Command(os.Args[0])
+	child.Env = append(os.Environ(), helperVariable+"=hold")
+	child.Stdin = os.Stdin
+	child.ExtraFiles = []*os.File{socket}
+	if err := child.Start(); err != nil {
+		return err
+	}
+	_, err = fmt.Println("ok")
+	return err
+}
+
+// helperHold keeps what it inherited until the test lets go.
+func helperHold(string) error {
+	_, err := io.Copy(io.Discard, os.Stdin)
+	return err
+}
+
 // exhaustFiles leaves this process without a free descriptor until release.
 func exhaustFiles(t *testing.T) (release func()) {
 	t.Helper()

@@ -355,3 +355,17 @@ func TestAcceptOfClientThatLeft(t *testing.T) {
 		t.Errorf("got %v, want ErrPeerGone", err)
 	}
 }
+
+func TestInUseErrorSaysWho(t *testing.T) {
+	for _, c := range []struct {
+		err  InUseError
+		want string
+	}{
+		{InUseError{Dir: "/run/camd", PID: 4711}, "runtime directory in use by another camd: /run/camd is served by process 4711"},
+		{InUseError{Dir: "/run/camd"}, "runtime directory in use by another camd: /run/camd"},
+	} {
+		if got := c.err.Error(); got != c.want {
+			t.Errorf("got %q, want %q", got, c.want)
+		}
+	}
+}

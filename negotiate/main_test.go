@@ -23,6 +23,8 @@ const helperVariable = "CAMD_NEGOTIATE_TEST_HELPER"
 var helpers = map[string]func(dir string) error{
 	"listen":  helperListen,
 	"connect": helperConnect,
+	"leave":   helperLeave,
+	"hold":    helperHold,
 }
 
 func TestMain(m *testing.M) {

@@ -29,9 +29,10 @@ type receiver struct {
 	once    func(fd uintptr) bool
 }
 
-// controlBytes is CMSG_SPACE(MaxFiles * sizeof(int)) on 64-bit hosts. The
-// kernel installs what fits and drops the rest with MSG_CTRUNC (unix(7)), so a
-// packet with hundreds of descriptors costs at most MaxFiles here.
+// controlBytes is CMSG_SPACE(MaxFiles * sizeof(int)) on 64-bit hosts, the
+// larger ones. The kernel is told CMSG_LEN: it installs what fits and drops the
+// rest with MSG_CTRUNC (unix(7)), so a packet with hundreds of descriptors
+// costs at most MaxFiles here.
 const controlBytes = 16 + 4*MaxFiles
 
 func (r *receiver) init() { r.once = r.tryOnce }
@@ -44,7 +45,7 @@ func (r *receiver) tryOnce(fd uintptr) bool {
 		r.header.SetIovlen(1)
 		if r.take > 0 {
 			r.header.Control = &r.control[0]
-			r.header.SetControllen(controlBytes)
+			r.header.SetControllen(unix.CmsgLen(4 * MaxFiles))
 		}
 		n, _, errno := unix.Syscall(unix.SYS_RECVMSG, fd, uintptr(unsafe.Pointer(&r.header)), unix.MSG_CMSG_CLOEXEC|unix.MSG_DONTWAIT)
 		r.n, r.errno = int(n), errno

@@ -9,7 +9,8 @@ import "fmt"
 func Current() Protocol { return Protocol{Major: Major, Minor: Minor} }
 
 // Check returns nil if this build can talk to a side that speaks p, else
-// [ErrVersion] in words for people.
+// [ErrVersion] in words for people. Whoever receives a hello, offer or list of
+// streams checks first: from another major version only Protocol is filled.
 func (p Protocol) Check() error {
 	if p.Major == Major {
 		return nil
