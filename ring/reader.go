@@ -106,7 +106,7 @@ func (rd *Reader) Start() {
 	r := rd.ring
 	r.mu.Lock()
 	rd.started = !rd.closed && rd.err == nil && !r.retired
-	r.unlockAndWake(r.offer(rd))
+	r.unlockAndWake(r.offer(rd, 0))
 }
 
 // Kick drains what the reader returned and grants the newest frame if it has
@@ -116,7 +116,7 @@ func (rd *Reader) Kick() {
 	r.mu.Lock()
 	r.stats.Kicks++
 	r.drain(rd)
-	r.unlockAndWake(r.offer(rd))
+	r.unlockAndWake(r.offer(rd, 0))
 }
 
 // Remove ends the reader, whether or not the ring had ended it before, and
@@ -156,12 +156,13 @@ func (rd *Reader) close() {
 }
 
 // offer grants the newest frame if the reader has not had it, and reports
-// whether there is something to wake it for. mu is held.
-func (r *Ring) offer(rd *Reader) bool {
+// whether there is something to wake it for. now is the time, 0 to have it read
+// when needed. mu is held.
+func (r *Ring) offer(rd *Reader, now int64) bool {
 	if !rd.started || r.newest == 0 || r.newest.Generation() <= rd.lastGen {
 		return false
 	}
-	if r.grant(rd) {
+	if r.grant(rd, now) {
 		return true
 	}
 	if !rd.started {
@@ -171,7 +172,7 @@ func (r *Ring) offer(rd *Reader) bool {
 	// release; a release that came before the flag was up is found by draining
 	// once more.
 	area(rd.page.Data).u32(pageKick).Store(1)
-	if r.drain(rd) && rd.started && r.grant(rd) {
+	if r.drain(rd) && rd.started && r.grant(rd, now) {
 		return true
 	}
 	rd.stats.Skipped++
@@ -180,7 +181,10 @@ func (r *Ring) offer(rd *Reader) bool {
 
 // grant books the newest frame for the reader and puts it into the mailbox, or
 // reports that credit is used up. mu is held.
-func (r *Ring) grant(rd *Reader) bool {
+func (r *Ring) grant(rd *Reader, now int64) bool {
+	if now == 0 {
+		now = r.now()
+	}
 	w := r.newest
 	mail := area(rd.page.Data).u64(pageMailbox)
 	taken := len(rd.held)
@@ -189,7 +193,7 @@ func (r *Ring) grant(rd *Reader) bool {
 	}
 	switch {
 	case taken < rd.credit:
-		rd.book(w)
+		rd.book(w, now)
 		old := Word(mail.Swap(uint64(w)))
 		before := rd.waiting
 		rd.waiting = w
@@ -202,7 +206,7 @@ func (r *Ring) grant(rd *Reader) bool {
 			return false
 		}
 	case rd.waiting != 0:
-		rd.book(w)
+		rd.book(w, now)
 		if !mail.CompareAndSwap(uint64(rd.waiting), uint64(w)) {
 			// The reader took it in the meantime: now it is at its bound.
 			rd.drop(w)
@@ -221,8 +225,8 @@ func (r *Ring) grant(rd *Reader) bool {
 }
 
 // book and drop begin and end a lease in the private state.
-func (rd *Reader) book(w Word) {
-	rd.held = append(rd.held, lease{w, rd.ring.now()})
+func (rd *Reader) book(w Word, now int64) {
+	rd.held = append(rd.held, lease{w, now})
 	rd.ring.slots[w.Slot()].leases++
 }
 

@@ -199,7 +199,7 @@ func (r *Ring) Acquire() (slot int, err error) {
 	wake := false
 	for _, rd := range r.readers {
 		if r.drain(rd) {
-			wake = r.offer(rd) || wake
+			wake = r.offer(rd, 0) || wake
 		}
 	}
 	if n := len(r.free); n > 0 {
@@ -255,7 +255,7 @@ func (r *Ring) Publish(slot int, m *frame.Meta) {
 	}
 	wake := false
 	for _, rd := range r.readers {
-		wake = r.offer(rd) || wake
+		wake = r.offer(rd, m.PublishNanos) || wake
 	}
 	r.stats.Published++
 	r.unlockAndWake(wake)

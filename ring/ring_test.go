@@ -430,3 +430,27 @@ func BenchmarkHandover(b *testing.B) {
 		v.Release(l.Word)
 	}
 }
+
+// FuzzView gives the reader's side a header and a mailbox that no writer would
+// make: it may refuse them, it must not crash or hand out memory beyond a slot.
+func FuzzView(f *testing.F) {
+	f.Add([]byte{1, 2, 3}, uint16(hdrSlots), uint64(5<<8|1))
+	f.Add([]byte{255, 255, 255, 255, 255, 255, 255, 255}, uint16(recordStart+recBytes), uint64(1<<8|1))
+	f.Add([]byte{}, uint16(0), uint64(1<<8|255))
+	f.Fuzz(func(t *testing.T, junk []byte, offset uint16, word uint64) {
+		rg := newRig(t, nil)
+		_, v := rg.open(2, -1)
+		rg.publish()
+		h := rg.hdr.Data
+		copy(h[int(offset)%len(h):], junk)
+		v.page.u64(pageMailbox).Store(word)
+		var l Lease
+		if ok, err := v.Take(&l); ok && err == nil {
+			if int64(len(l.Data)) > v.layout.StrideBytes || l.Meta.Bytes != len(l.Data) {
+				t.Errorf("%d bytes from a slot of %d", len(l.Data), v.layout.StrideBytes)
+			}
+			v.Release(l.Word)
+		}
+		_ = v.checkHeader()
+	})
+}

@@ -72,7 +72,7 @@ func (rd *Reader) Info() ReaderInfo {
 	r.mu.Lock()
 	wake := false
 	if r.drain(rd) {
-		wake = r.offer(rd)
+		wake = r.offer(rd, 0)
 	}
 	info := ReaderInfo{ID: rd.id, Credit: rd.credit, Held: len(rd.held), Ended: rd.err, ReaderStats: rd.stats}
 	if !rd.closed {
