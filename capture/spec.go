@@ -62,7 +62,7 @@ func parseSpec(text string) (Spec, error) {
 	parts := splitParts(text)
 	name, rest, ok := strings.Cut(parts[0], "=")
 	if !ok {
-		return Spec{}, fmt.Errorf("want NAME=KIND[:TARGET][,WxH@R][,key=value...], there is no %q in %q", "=", parts[0])
+		return Spec{}, fmt.Errorf("there is no = in %q, want NAME=KIND[:TARGET][,WxH@R][,key=value...]", parts[0])
 	}
 	s := Spec{Name: name}
 	if err := CheckName(name); err != nil {

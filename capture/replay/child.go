@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"sync"
 	"syscall"
@@ -32,6 +33,7 @@ const reapTimeout = 500 * time.Millisecond
 
 // child is a running program with its stdout as a pipe to us.
 type child struct {
+	name   string   // of the program, for errors
 	out    *os.File // read end of its stdout
 	stderr *tail
 	done   chan struct{} // closed when it is reaped; then err is valid
@@ -55,7 +57,7 @@ func startChild(path string, args ...string) (*child, error) {
 	if raw, err := r.SyscallConn(); err == nil {
 		_ = raw.Control(func(fd uintptr) { _, _ = unix.FcntlInt(fd, unix.F_SETPIPE_SZ, pipeBytes) })
 	}
-	c := &child{out: r, stderr: newTail(), done: make(chan struct{})}
+	c := &child{name: filepath.Base(path), out: r, stderr: newTail(), done: make(chan struct{})}
 	cmd := exec.Command(path, args...)
 	cmd.Stdout = w
 	cmd.Stderr = c.stderr
@@ -141,18 +143,21 @@ func (c *child) bind(ctx context.Context) (unbind func() bool) {
 	})
 }
 
+// errSignalled: the child was killed, which says nothing about its input.
+var errSignalled = errors.New("killed by signal")
+
 // exit says how the child ended, after its output did. It is nil for a clean
 // exit, whatever it said on stderr.
 func (c *child) exit() error {
 	if !c.wait(2 * time.Second) {
-		return errors.New("ffmpeg closed its output and goes on running")
+		return fmt.Errorf("%s closed its output and goes on running%s", c.name, c.stderr.quote())
 	}
 	var status *exec.ExitError
 	if errors.As(c.err, &status) {
 		if ws, ok := status.Sys().(syscall.WaitStatus); ok && ws.Signaled() {
-			return fmt.Errorf("ffmpeg was killed by signal %d (%v)%s", int(ws.Signal()), ws.Signal(), c.stderr.quote())
+			return fmt.Errorf("%s was %w %d (%v)%s", c.name, errSignalled, int(ws.Signal()), ws.Signal(), c.stderr.quote())
 		}
-		return fmt.Errorf("ffmpeg ended with status %d%s", status.ExitCode(), c.stderr.quote())
+		return fmt.Errorf("%s ended with status %d%s", c.name, status.ExitCode(), c.stderr.quote())
 	}
 	if c.err != nil && !errors.Is(c.err, exec.ErrWaitDelay) {
 		return c.err

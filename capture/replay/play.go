@@ -25,11 +25,16 @@ func (p *player) play(ctx context.Context) error {
 				return err
 			}
 		}
+		unbind := p.current.bind(ctx)
 		frames, rest, err := p.pass(ctx, pass)
-		if err != nil {
-			return err
+		if err == nil {
+			err = p.judge(frames, rest)
 		}
-		if err := p.judge(frames, rest); err != nil {
+		unbind()
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if err != nil {
 			return err
 		}
 		p.current.stop()
@@ -39,7 +44,6 @@ func (p *player) play(ctx context.Context) error {
 // pass plays the file once. It returns how many frames there were, and how many
 // bytes of one more.
 func (p *player) pass(ctx context.Context, pass int) (frames uint64, rest int, err error) {
-	defer p.current.bind(ctx)()
 	for {
 		slot, err := p.writer.Acquire()
 		if err != nil && !errors.Is(err, capture.ErrNoSlot) {

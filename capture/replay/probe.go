@@ -45,7 +45,9 @@ func probe(ctx context.Context, program string, input []string) (clip, error) {
 	if err != nil {
 		return clip{}, err
 	}
-	if err := c.exit(); err != nil {
+	if err := c.exit(); errors.Is(err, errSignalled) {
+		return clip{}, err
+	} else if err != nil {
 		return clip{}, fmt.Errorf("%w%s", errProbe, strings.TrimPrefix(c.stderr.quote(), ": it said"))
 	}
 	found, err := parseProbe(answer)

@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -438,6 +439,100 @@ func TestWhatTheChildDoes(t *testing.T) {
 				t.Errorf("error of %d bytes: %.400s", len(err.Error()), err)
 			}
 		})
+	}
+}
+
+func TestAKilledProbeIsTriedAgain(t *testing.T) {
+	fake(t, "kill -9 $$", "exit 0")
+	_, err := play(t, esc(write(t, "some.avi", []byte("x"))), nil)
+	if err == nil || errors.Is(err, capture.ErrFormatRefused) || !strings.Contains(err.Error(), "ffprobe was killed by signal 9") {
+		t.Fatal(err)
+	}
+}
+
+func TestStopsWhileTheChildHangsAtItsEnd(t *testing.T) {
+	fake(t, probed, "printf '%024d' 0; exec >&-; exec sleep 1000")
+	_, err := play(t, esc(write(t, "some.avi", []byte("x"))), func(capturetest.Frame) bool { return false })
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+}
+
+func TestFramesDoNotAllocate(t *testing.T) {
+	needFFmpeg(t)
+	var before, after runtime.MemStats
+	frames := 0
+	_, err := play(t, "c=replay:testsrc2=s=64x48:r=500,input.f=lavfi,pace=fast", func(capturetest.Frame) bool {
+		switch frames++; frames {
+		case 100:
+			runtime.ReadMemStats(&before)
+		case 1100:
+			runtime.ReadMemStats(&after)
+		}
+		return frames < 1100
+	})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	// The run time itself allocates now and then.
+	if n := after.Mallocs - before.Mallocs; n > 100 {
+		t.Errorf("%d allocations in 1000 frames", n)
+	}
+}
+
+func FuzzParseProbe(f *testing.F) {
+	f.Add([]byte(`{"streams":[{"width":768,"height":576,"avg_frame_rate":"10/1","r_frame_rate":"10/1","nb_frames":"795","duration":"79.5","side_data_list":[{"rotation":-90}]}],"format":{"duration":"79.5"}}`))
+	f.Add([]byte(`{"streams":[{"width":2,"height":2,"avg_frame_rate":"0/0","r_frame_rate":"90000/1","nb_frames":"N/A","duration":"1e300"}]}`))
+	f.Fuzz(func(t *testing.T, answer []byte) {
+		c, err := parseProbe(answer)
+		if err != nil {
+			return
+		}
+		if c.width < 1 || c.height < 1 || c.width > frame.MaxSide || c.height > frame.MaxSide || c.rate < 0 || c.rate > 1000 || c.frames > 1<<62 {
+			t.Fatalf("%+v", c)
+		}
+	})
+}
+
+func TestParseProbe(t *testing.T) {
+	for _, c := range []struct {
+		name, answer string
+		want         clip
+	}{
+		{"average off by rounding", `{"streams":[{"width":6,"height":4,"avg_frame_rate":"2997/100","r_frame_rate":"30000/1001","nb_frames":"300"}]}`, clip{6, 4, 30000.0 / 1001, 300}},
+		{"varying rate", `{"streams":[{"width":6,"height":4,"avg_frame_rate":"24/1","r_frame_rate":"90000/1","duration":"10.0"}]}`, clip{6, 4, 24, 240}},
+		{"upright phone", `{"streams":[{"width":6,"height":4,"avg_frame_rate":"30/1","side_data_list":[{"rotation":-90}]}]}`, clip{4, 6, 30, 0}},
+		{"upside down", `{"streams":[{"width":6,"height":4,"avg_frame_rate":"30/1","side_data_list":[{"rotation":180}]}]}`, clip{6, 4, 30, 0}},
+		{"nothing known", `{"streams":[{"width":6,"height":4,"avg_frame_rate":"0/0","r_frame_rate":"0/0","nb_frames":"N/A"}]}`, clip{6, 4, 0, 0}},
+		{"length of the container", `{"streams":[{"width":6,"height":4,"avg_frame_rate":"25/1"}],"format":{"duration":"2"}}`, clip{6, 4, 25, 50}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			got, err := parseProbe([]byte(c.answer))
+			if err != nil || got != c.want {
+				t.Fatalf("%+v, %v; want %+v", got, err, c.want)
+			}
+		})
+	}
+	for _, bad := range []string{``, `{}`, `{"streams":[{"width":0,"height":4}]}`, `{"streams":[{"width":70000,"height":4}]}`} {
+		if got, err := parseProbe([]byte(bad)); err == nil {
+			t.Errorf("%q gave %+v", bad, got)
+		}
+	}
+}
+
+func TestTail(t *testing.T) {
+	tl := newTail()
+	fmt.Fprintf(tl, "one\r\ntwo\n\npart")
+	fmt.Fprintf(tl, " of three")
+	if got := tl.text(); got != "one; two; part of three" {
+		t.Errorf("%q", got)
+	}
+	for i := range 100 {
+		fmt.Fprintf(tl, "%d %s\n", i, strings.Repeat("x", 5000))
+	}
+	got := tl.text()
+	if len(got) > tailLines*(tailLineBytes+2)+10 || !strings.HasPrefix(got, "...; 92 x") || !strings.Contains(got, "; 99 x") {
+		t.Errorf("%d bytes: %.80s", len(got), got)
 	}
 }
 

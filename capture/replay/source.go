@@ -319,7 +319,13 @@ type player struct {
 }
 
 func (p *player) close() {
-	for _, c := range []*child{p.current, p.standby} {
+	all := []*child{p.current, p.standby}
+	for _, c := range all {
+		if c != nil {
+			c.kill()
+		}
+	}
+	for _, c := range all {
 		if c != nil {
 			c.stop()
 		}
