@@ -62,7 +62,7 @@ func parseSpec(text string) (Spec, error) {
 	parts := splitParts(text)
 	name, rest, ok := strings.Cut(parts[0], "=")
 	if !ok {
-		return Spec{}, fmt.Errorf("there is no = in %q, want NAME=KIND[:TARGET][,WxH@R][,key=value...]", parts[0])
+		return Spec{}, fmt.Errorf("there is no = in %q, want NAME=KIND[:TARGET][,WxH@R][,key=value...] instead", parts[0])
 	}
 	s := Spec{Name: name}
 	if err := CheckName(name); err != nil {
@@ -99,7 +99,7 @@ func parseSpec(text string) (Spec, error) {
 
 func (s *Spec) parseOption(key, value string) error {
 	if !isWord(key, keyChars) {
-		return fmt.Errorf("option %q: want letters, digits and any of _ . - :", key)
+		return fmt.Errorf("option %q: want letters, digits and _ . - : alone", key)
 	}
 	value, err := unescape(value)
 	if err != nil {

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -19,10 +18,12 @@ import (
 )
 
 // runFunc is a source.
+
 type runFunc func(ctx context.Context, sink Sink) error
 
 func (f runFunc) Run(ctx context.Context, sink Sink) error { return f(ctx, sink) }
-func (f runFunc) Describe() string                         { return "fake" }
+
+func (f runFunc) Describe() string { return "fake" }
 
 func format(width int) Format {
 	g, err := frame.NewGeometry(frame.Mono8, width, 4)
@@ -33,6 +34,7 @@ func format(width int) Format {
 }
 
 // give opens the stream and publishes n frames, 10 ms apart.
+
 func give(ctx context.Context, sink Sink, n int) (Writer, error) {
 	w, err := sink.Open("color", format(8))
 	if err != nil {
@@ -52,6 +54,7 @@ func give(ctx context.Context, sink Sink, n int) (Writer, error) {
 }
 
 // rest waits on the bubble's clock.
+
 func rest(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -64,12 +67,14 @@ func rest(ctx context.Context, d time.Duration) error {
 }
 
 // pass lets time go by on the bubble's clock, and everybody do what is due.
+
 func pass(d time.Duration) {
 	<-time.After(d)
 	synctest.Wait()
 }
 
 // house is a supervisor in a bubble with everything that a test looks at.
+
 type house struct {
 	*Supervisor
 	sink   *recorder
@@ -114,6 +119,7 @@ func (h *house) wantStates(t *testing.T, want string) {
 }
 
 // lines counts the lines of the log that have all the parts.
+
 func (h *house) lines(parts ...string) int {
 	n := 0
 next:
@@ -313,160 +319,6 @@ func TestSupervisorTakesFramesWithoutSlotAsSignOfLife(t *testing.T) {
 		h.wantStates(t, "running@0s stopped@1m0s")
 		if h.sink.dropped != 600 {
 			t.Errorf("%d drops, want 600", h.sink.dropped)
-		}
-	})
-}
-
-func TestSupervisorAbandonsASourceThatIgnoresItsContext(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		var late []error
-		h := keep(t, func(ctx context.Context, sink Sink) error {
-			w, err := give(context.WithoutCancel(ctx), sink, 3)
-			if err != nil {
-				return err
-			}
-			s, err := w.Acquire()
-			if err != nil {
-				return err
-			}
-			<-release
-			w.Commit(s, Stamp{})
-			_, err = w.Acquire()
-			late = append(late, err)
-			_, err = sink.Open("color", format(8))
-			late = append(late, err)
-			w.Drop(5, DropDevice)
-			return nil
-		})
-		pass(time.Second)
-		begin := time.Now()
-		h.end(t, ErrAbandoned)
-		if d := time.Since(begin); d > time.Second {
-			t.Errorf("stopping took %v", d)
-		}
-		before := *h.sink
-		if got := h.Health(); got.State != StateStopped || got.Abandoned != 1 {
-			t.Errorf("health %+v", got)
-		}
-		if h.lines("does not stop, abandoned", "abandoned=1") != 1 {
-			t.Errorf("log:\n%s", h.log)
-		}
-		close(release)
-		synctest.Wait()
-		if len(late) != 2 || late[0] == nil || late[1] == nil {
-			t.Errorf("late calls were answered with %v", late)
-		}
-		if h.sink.calls != before.calls || len(h.sink.frames) != 3 {
-			t.Errorf("the sink was called after the end: %d calls, %d before; %d frames", h.sink.calls, before.calls, len(h.sink.frames))
-		}
-		if h.Health().Abandoned != 0 {
-			t.Error("it came back and still counts as abandoned")
-		}
-	})
-}
-
-func TestSupervisorReplacesAnAbandonedRun(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		var runs atomic.Int32
-		h := keep(t, func(ctx context.Context, sink Sink) error {
-			if runs.Add(1) > 1 {
-				_, err := give(ctx, sink, 1<<30)
-				return err
-			}
-			w, err := give(ctx, sink, 1)
-			if err != nil {
-				return err
-			}
-			s, err := w.Acquire()
-			if err != nil {
-				return err
-			}
-			<-release
-			w.Commit(s, Stamp{DriverSequence: 1 << 60})
-			return nil
-		}, func(s *Supervisor) { s.RestartAfter = 3 * time.Second })
-		pass(10 * time.Second)
-		if got := h.Health(); got.State != StateRunning || got.Abandoned != 1 || got.Restarts != 1 {
-			t.Errorf("health %+v", got)
-		}
-		if h.sink.held != 1 {
-			t.Errorf("%d slots held, want the one that the lost run may write to", h.sink.held)
-		}
-		close(release)
-		pass(time.Second)
-		if h.sink.held != 0 || h.Health().Abandoned != 0 {
-			t.Errorf("%d slots held after it came back, %d abandoned", h.sink.held, h.Health().Abandoned)
-		}
-		for _, f := range h.sink.frames {
-			if f.DriverSequence == 1<<60 {
-				t.Error("the late frame was published")
-			}
-		}
-		if h.sink.frames[1].Flags != frame.Discontinuity {
-			t.Error("the first frame of the new run is not flagged")
-		}
-		h.end(t, nil)
-	})
-}
-
-func TestSupervisorBoundsAbandonedRuns(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		release := make(chan struct{})
-		var runs atomic.Int32
-		h := keep(t, func(context.Context, Sink) error { runs.Add(1); <-release; return nil },
-			func(s *Supervisor) { s.StartTimeout, s.RestartAfter = time.Second, time.Second })
-		pass(time.Hour)
-		if runs.Load() != maxAbandoned || h.Health().Abandoned != maxAbandoned {
-			t.Errorf("%d runs, %d abandoned; want %d", runs.Load(), h.Health().Abandoned, maxAbandoned)
-		}
-		h.end(t, ErrAbandoned)
-		close(release)
-	})
-}
-
-func TestGuardKeepsTheRulesOfTheSink(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		h := keep(t, func(ctx context.Context, sink Sink) error {
-			old, err := give(ctx, sink, 2)
-			if err != nil {
-				return err
-			}
-			forgotten, err := old.Acquire()
-			if err != nil {
-				return err
-			}
-			w, err := sink.Open("color", format(16)) // other format, a slot is still held
-			if err != nil {
-				return err
-			}
-			old.Commit(forgotten, Stamp{})
-			if _, err := old.Acquire(); err == nil {
-				return errors.New("a replaced writer gave a slot")
-			}
-			s, err := w.Acquire()
-			if err != nil {
-				return err
-			}
-			w.Commit(s, Stamp{})
-			w.Commit(s, Stamp{}) // twice
-			w.Discard(s)
-			if _, err := w.Acquire(); err != nil { // never given back
-				return err
-			}
-			if _, err := sink.Open("color", Format{}); err == nil {
-				return errors.New("a format without geometry was taken")
-			}
-			return ErrEndOfStream
-		})
-		pass(time.Second)
-		h.end(t, ErrEndOfStream)
-		if len(h.sink.frames) != 3 || h.sink.held != 0 || h.sink.misuse != 0 {
-			t.Errorf("%d frames, %d held, %d calls against the rules", len(h.sink.frames), h.sink.held, h.sink.misuse)
-		}
-		if h.sink.frames[2].Flags != frame.Discontinuity {
-			t.Error("the first frame of the new format is not flagged")
 		}
 	})
 }
