@@ -42,6 +42,7 @@ soak: build ## the long runs: kills, replugs, hostile clients (up to 3 hours)
 	go test ./e2e/... -run Soak -soak -count=1 -timeout 3h -v
 
 clean: ## remove what the build made
+	@[ ! -d .cache ] || chmod -R u+w .cache # module caches are read-only
 	rm -rf bin results .cache
 
 check-go:

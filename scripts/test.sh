@@ -107,9 +107,9 @@ stage_e2e() { go test -count=1 -timeout 380s ./e2e/...; }
 stages=(
 	"setup 600"
 	"download 300"
-	"fmt 120"
-	"vet 240"
-	"staticcheck 300"
+	"fmt 240"
+	"vet 300"
+	"staticcheck 400"
 	"house 120"
 	"build 180"
 	"static 180"
