@@ -124,8 +124,8 @@ func TestHostilePackets(t *testing.T) {
 	}{
 		{"garbage", toDaemon, "\x00\x01garbage", 0, ErrProtocol, "JSON"},
 		{"cut off", toDaemon, string(offer[:40]), 0, ErrProtocol, "JSON"},
-		{"empty", toDaemon, "", 0, io.EOF, "closed"},
-		{"empty with descriptors", toClient, "", 3, io.EOF, "closed"},
+		{"empty", toDaemon, "", 0, ErrProtocol, "empty packet"},
+		{"empty with descriptors", toClient, "", 3, ErrProtocol, "empty packet"},
 		{"empty with too many", toClient, "", 5, ErrProtocol, "more than 4"},
 		{"as large as allowed", toDaemon, filled(MaxPacket), 0, nil, ""},
 		{"one byte too large", toDaemon, filled(MaxPacket + 1), 0, ErrProtocol, "more than 65536"},

@@ -26,6 +26,7 @@ type receiver struct {
 	take    int // descriptors wanted
 	n       int
 	errno   unix.Errno
+	hungUp  bool // n is 0 because the other end is closed
 	once    func(fd uintptr) bool
 }
 
@@ -58,8 +59,17 @@ func (r *receiver) tryOnce(fd uintptr) bool {
 			// it closed: read on, the end follows (unix_release_sock).
 			continue
 		}
+		r.hungUp = n == 0 && errno == 0 && peerClosed(int32(fd))
 		return errno != unix.EAGAIN
 	}
+}
+
+// peerClosed tells the end of the connection from an empty packet: recvmsg
+// returns 0 for both (recv(2)).
+func peerClosed(fd int32) bool {
+	set := []unix.PollFd{{Fd: fd, Events: unix.POLLRDHUP}}
+	n, err := unix.Poll(set, 0)
+	return err != nil || (n > 0 && set[0].Revents&(unix.POLLRDHUP|unix.POLLHUP|unix.POLLERR|unix.POLLNVAL) != 0)
 }
 
 // Receive waits for one message until deadline (zero: for ever). Descriptors
@@ -68,9 +78,8 @@ func (r *receiver) tryOnce(fd uintptr) bool {
 // version does not know comes back without a member, to be skipped. Kicks are
 // one shared value that must not be changed.
 //
-// It fails with [ErrPeerGone] and io.EOF when the other end is closed (or sent
-// an empty packet, which cannot be told apart), os.ErrDeadlineExceeded,
-// net.ErrClosed, or [ErrProtocol].
+// It fails with [ErrPeerGone] and io.EOF when the other end is closed,
+// os.ErrDeadlineExceeded, net.ErrClosed, or [ErrProtocol].
 func (c *Conn) Receive(deadline time.Time) (*Message, Files, error) {
 	c.receiveMu.Lock()
 	defer c.receiveMu.Unlock()
@@ -112,6 +121,8 @@ func (c *Conn) received() (*Message, Files, error) {
 		return fail(fmt.Errorf("%w: packet with more than %d descriptors, or the limit on open files is reached", ErrProtocol, MaxFiles))
 	case r.header.Flags&unix.MSG_TRUNC != 0:
 		return fail(fmt.Errorf("%w: packet of more than %d bytes", ErrProtocol, MaxPacket))
+	case r.n == 0 && !r.hungUp:
+		return fail(fmt.Errorf("%w: empty packet", ErrProtocol))
 	case r.n == 0:
 		return fail(fmt.Errorf("receiving: %w: %w", ErrPeerGone, io.EOF))
 	}
