@@ -20,10 +20,16 @@ import (
 type Options struct {
 	kind   string
 	values map[string]string
-	known  []string
-	prefix []string
+	known  []Option
 	taken  map[string]bool
 	errs   []error
+}
+
+// Option is one key that a camera knows.
+type Option struct {
+	Key     string // ends in a dot where any key may follow: "input."
+	Default string // as text; "" = none, or the source's choice
+	Want    string // which values make sense, in words; "" = any text
 }
 
 // NewOptions begins the account for s.
@@ -31,8 +37,8 @@ func NewOptions(s Spec) *Options {
 	return &Options{kind: s.Kind, values: s.Options, taken: make(map[string]bool)}
 }
 
-func (o *Options) take(key string) (string, bool) {
-	o.known = append(o.known, key)
+func (o *Options) take(key, def, want string) (string, bool) {
+	o.known = append(o.known, Option{Key: key, Default: def, Want: want})
 	v, ok := o.values[key]
 	if ok {
 		o.taken[key] = true
@@ -41,12 +47,12 @@ func (o *Options) take(key string) (string, bool) {
 }
 
 func (o *Options) refuse(key, value, want string) {
-	o.errs = append(o.errs, fmt.Errorf("option %s=%s: want %s", key, shorten(value), want))
+	o.RefuseKey(key, "option %s=%s: want %s", key, shorten(value), want)
 }
 
 // String returns the value of key, or def where it is not given.
 func (o *Options) String(key, def string) string {
-	if v, ok := o.take(key); ok {
+	if v, ok := o.take(key, def, ""); ok {
 		return v
 	}
 	return def
@@ -54,14 +60,14 @@ func (o *Options) String(key, def string) string {
 
 // Choice returns the value of key, which must be one of choices.
 func (o *Options) Choice(key, def string, choices ...string) string {
-	v, ok := o.take(key)
+	want := "one of " + strings.Join(choices, ", ")
+	v, ok := o.take(key, def, want)
 	if !ok || slices.Contains(choices, v) {
 		if ok {
 			return v
 		}
 		return def
 	}
-	want := "one of " + strings.Join(choices, ", ")
 	if n := Nearest(v, choices); n != "" {
 		want += "; did you mean " + n + "?"
 	}
@@ -71,7 +77,8 @@ func (o *Options) Choice(key, def string, choices ...string) string {
 
 // Bool reads true/false, yes/no, on/off, 1/0.
 func (o *Options) Bool(key string, def bool) bool {
-	v, ok := o.take(key)
+	const want = "true or false"
+	v, ok := o.take(key, strconv.FormatBool(def), want)
 	if !ok {
 		return def
 	}
@@ -81,19 +88,20 @@ func (o *Options) Bool(key string, def bool) bool {
 	case "false", "no", "off", "0":
 		return false
 	}
-	o.refuse(key, v, "true or false")
+	o.refuse(key, v, want)
 	return def
 }
 
 // Int reads a decimal number from least to most.
 func (o *Options) Int(key string, def, least, most int64) int64 {
-	v, ok := o.take(key)
+	want := fmt.Sprintf("a whole number from %d to %d", least, most)
+	v, ok := o.take(key, strconv.FormatInt(def, 10), want)
 	if !ok {
 		return def
 	}
 	n, err := strconv.ParseInt(v, 10, 64)
 	if err != nil || n < least || n > most {
-		o.refuse(key, v, fmt.Sprintf("a whole number from %d to %d", least, most))
+		o.refuse(key, v, want)
 		return def
 	}
 	return n
@@ -101,13 +109,14 @@ func (o *Options) Int(key string, def, least, most int64) int64 {
 
 // Float reads a number from least to most.
 func (o *Options) Float(key string, def, least, most float64) float64 {
-	v, ok := o.take(key)
+	want := fmt.Sprintf("a number from %g to %g", least, most)
+	v, ok := o.take(key, strconv.FormatFloat(def, 'g', -1, 64), want)
 	if !ok {
 		return def
 	}
 	f, err := strconv.ParseFloat(v, 64)
 	if err != nil || math.IsNaN(f) || f < least || f > most {
-		o.refuse(key, v, fmt.Sprintf("a number from %g to %g", least, most))
+		o.refuse(key, v, want)
 		return def
 	}
 	return f
@@ -115,13 +124,14 @@ func (o *Options) Float(key string, def, least, most float64) float64 {
 
 // Percent reads a percentage, written 5 or 5%, and returns the fraction, 0 to 1.
 func (o *Options) Percent(key string, def float64) float64 {
-	v, ok := o.take(key)
+	const want = "a percentage from 0 to 100"
+	v, ok := o.take(key, strconv.FormatFloat(def*100, 'g', -1, 64)+"%", want)
 	if !ok {
 		return def
 	}
 	f, err := strconv.ParseFloat(strings.TrimSuffix(v, "%"), 64)
 	if err != nil || math.IsNaN(f) || f < 0 || f > 100 {
-		o.refuse(key, v, "a percentage from 0 to 100")
+		o.refuse(key, v, want)
 		return def
 	}
 	return f / 100
@@ -129,13 +139,14 @@ func (o *Options) Percent(key string, def float64) float64 {
 
 // Duration reads a duration with its unit, for example 20ms; not negative.
 func (o *Options) Duration(key string, def time.Duration) time.Duration {
-	v, ok := o.take(key)
+	const want = "a duration with its unit, for example 20ms or 2s"
+	v, ok := o.take(key, def.String(), want)
 	if !ok {
 		return def
 	}
 	d, err := time.ParseDuration(v)
 	if err != nil || d < 0 {
-		o.refuse(key, v, "a duration with its unit, for example 20ms or 2s")
+		o.refuse(key, v, want)
 		return def
 	}
 	return d
@@ -143,7 +154,7 @@ func (o *Options) Duration(key string, def time.Duration) time.Duration {
 
 // Prefix returns every option whose key begins with prefix ("input."), without it.
 func (o *Options) Prefix(prefix string) map[string]string {
-	o.prefix = append(o.prefix, prefix)
+	o.known = append(o.known, Option{Key: prefix})
 	found := make(map[string]string)
 	for k, v := range o.values {
 		if rest, ok := strings.CutPrefix(k, prefix); ok && rest != "" {
@@ -159,8 +170,17 @@ func (o *Options) Refuse(format string, args ...any) {
 	o.errs = append(o.errs, fmt.Errorf(format, args...))
 }
 
+// RefuseKey is Refuse for what is wrong with one key; "size" and "rate" stand
+// for those of the [Spec].
+func (o *Options) RefuseKey(key, format string, args ...any) {
+	o.errs = append(o.errs, &OptionError{Key: key, Err: fmt.Errorf(format, args...)})
+}
+
+// Known lists the keys that were asked for so far.
+func (o *Options) Known() []Option { return slices.Clone(o.known) }
+
 // Err reports everything that was refused and the keys that nobody took, with
-// the nearest known name, as one [ErrConfig]; nil if all is well.
+// the nearest known name, as one [*OptionsError]; nil if all is well.
 func (o *Options) Err() error {
 	errs := slices.Clone(o.errs)
 	var unknown []string
@@ -171,25 +191,56 @@ func (o *Options) Err() error {
 	}
 	slices.Sort(unknown)
 	for _, k := range unknown {
-		errs = append(errs, fmt.Errorf("kind %s has no option %q%s", o.kind, k, o.hint(k)))
+		errs = append(errs, &OptionError{Key: k, Err: fmt.Errorf("kind %s has no option %q%s", o.kind, k, o.hint(k)), Unknown: true})
 	}
 	if len(errs) == 0 {
 		return nil
 	}
-	return fmt.Errorf("%w: %w", ErrConfig, errors.Join(errs...))
+	return &OptionsError{Errs: errs, Known: o.Known()}
 }
 
 func (o *Options) hint(key string) string {
-	if n := Nearest(key, o.known); n != "" {
+	var exact, names []string
+	for _, k := range o.known {
+		if strings.HasSuffix(k.Key, ".") {
+			names = append(names, k.Key+"KEY")
+		} else {
+			exact = append(exact, k.Key)
+		}
+	}
+	if n := Nearest(key, exact); n != "" {
 		return "; did you mean " + n + "?"
 	}
-	names := slices.Clone(o.known)
-	for _, p := range o.prefix {
-		names = append(names, p+"KEY")
-	}
+	names = append(names, exact...)
 	if len(names) == 0 {
 		return "; it has none"
 	}
 	slices.Sort(names)
 	return "; it has " + strings.Join(names, ", ")
 }
+
+// OptionError is what is wrong with one option.
+type OptionError struct {
+	Key     string
+	Err     error
+	Unknown bool // nobody knows the key
+}
+
+func (e *OptionError) Error() string { return e.Err.Error() }
+
+// Unwrap is the refusal itself.
+func (e *OptionError) Unwrap() error { return e.Err }
+
+// OptionsError is everything that is wrong with a camera's options. It wraps
+// [ErrConfig].
+type OptionsError struct {
+	Errs  []error  // of type [*OptionError] where one key is to blame
+	Known []Option // the keys that the source asked for
+}
+
+func (e *OptionsError) Error() string {
+	return fmt.Sprintf("%v: %v", ErrConfig, errors.Join(e.Errs...))
+}
+
+// Unwrap lists ErrConfig and what is wrong.
+func (e *OptionsError) Unwrap() []error { return append([]error{ErrConfig}, e.Errs...) }

@@ -5,6 +5,7 @@ package capture
 
 import (
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -101,5 +102,70 @@ func TestStateText(t *testing.T) {
 	}
 	if got := State(99).String(); got != "state 99" {
 		t.Errorf("String is %q", got)
+	}
+}
+
+func TestOptionsAccount(t *testing.T) {
+	o := NewOptions(Spec{Kind: "x", Options: map[string]string{"bad": "1"}})
+	o.Bool("b", true)
+	o.Duration("d", 90*time.Second)
+	o.Percent("p", 0.05)
+	o.Prefix("in.")
+	o.RefuseKey("size", "size is odd")
+	var all *OptionsError
+	if err := o.Err(); !errors.As(err, &all) || !errors.Is(err, ErrConfig) {
+		t.Fatal(err)
+	}
+	want := []Option{
+		{"b", "true", "true or false"},
+		{"d", "1m30s", "a duration with its unit, for example 20ms or 2s"},
+		{"p", "5%", "a percentage from 0 to 100"},
+		{Key: "in."},
+	}
+	if !slices.Equal(all.Known, want) || !slices.Equal(o.Known(), want) {
+		t.Errorf("known %v, want %v", all.Known, want)
+	}
+	var keys []string
+	for _, err := range all.Errs {
+		var one *OptionError
+		if !errors.As(err, &one) || one.Unknown != (one.Key == "bad") {
+			t.Fatalf("%v", err)
+		}
+		keys = append(keys, one.Key)
+	}
+	if !slices.Equal(keys, []string{"size", "bad"}) {
+		t.Errorf("refused keys %v", keys)
+	}
+}
+
+func TestParseSizeAndRate(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		w, h int
+	}{
+		{"1280x720", 1280, 720}, {"1x1", 1, 1}, {"", 0, 0}, {"1280", 0, 0}, {"0x5", 0, 0}, {"5x-1", 0, 0}, {"1280X720", 0, 0}, {"1280x720@30", 0, 0}, {"99999999x1", 0, 0},
+	} {
+		if w, h, err := ParseSize(c.text); w != c.w || h != c.h || (err == nil) != (c.w > 0) {
+			t.Errorf("size %q: %d, %d, %v; want %d, %d", c.text, w, h, err, c.w, c.h)
+		}
+	}
+	for _, c := range []struct {
+		text string
+		rate float64
+		ok   bool
+	}{
+		{"30", 30, true}, {"29.97", 29.97, true}, {"0", 0, true}, {"-1", 0, false}, {"NaN", 0, false}, {"30fps", 0, false}, {"1e9", 0, false}, {"", 0, false},
+	} {
+		if r, err := ParseRate(c.text); r != c.rate || (err == nil) != c.ok {
+			t.Errorf("rate %q: %v, %v; want %v, %v", c.text, r, err, c.rate, c.ok)
+		}
+	}
+	var s Spec
+	s.SetRate(0)
+	if s.Options[rateKey] != "0" {
+		t.Errorf("rate 0 is %+v", s)
+	}
+	if s.SetRate(5); s.Rate != 5 || len(s.Options) != 0 {
+		t.Errorf("rate 5 after 0 is %+v", s)
 	}
 }

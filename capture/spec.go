@@ -126,13 +126,8 @@ func (s *Spec) set(key, value string) {
 func (s *Spec) parseSize(text string) error {
 	size, rate, hasRate := strings.Cut(text, "@")
 	if size != "" || !hasRate {
-		w, h, ok := strings.Cut(size, "x")
-		var errW, errH error
-		if ok {
-			s.Width, errW = parseSide(w)
-			s.Height, errH = parseSide(h)
-		}
-		if !ok || errW != nil || errH != nil {
+		var err error
+		if s.Width, s.Height, err = ParseSize(size); err != nil {
 			return fmt.Errorf("%q is neither a size WxH@R (sides 1 to %d pixels) nor key=value", text, frame.MaxSide)
 		}
 	}
@@ -140,6 +135,20 @@ func (s *Spec) parseSize(text string) error {
 		return s.setRate(rate)
 	}
 	return nil
+}
+
+// ParseSize reads WxH, in pixels, each side 1 to [frame.MaxSide].
+func ParseSize(text string) (width, height int, err error) {
+	w, h, ok := strings.Cut(text, "x")
+	if ok {
+		if width, err = parseSide(w); err == nil {
+			height, err = parseSide(h)
+		}
+	}
+	if !ok || err != nil {
+		return 0, 0, fmt.Errorf("size %q: want WxH in pixels, for example 1280x720, sides 1 to %d", shorten(text), frame.MaxSide)
+	}
+	return width, height, nil
 }
 
 func parseSide(s string) (int, error) {
@@ -154,16 +163,32 @@ func (s *Spec) setRate(text string) error {
 	if _, dup := s.Options[rateKey]; dup || s.Rate != 0 {
 		return fmt.Errorf("rate given twice, the second time as %q", text)
 	}
-	r, err := strconv.ParseFloat(text, 64)
-	switch {
-	case err == nil && r == 0:
-		s.set(rateKey, "0")
-		return nil
-	case err != nil || math.IsNaN(r) || r < minRate || r > maxRate:
-		return fmt.Errorf("rate %q: want frames per second from %g to %.0f, or 0 for as fast as possible", text, minRate, maxRate)
+	r, err := ParseRate(text)
+	if err != nil {
+		return err
 	}
-	s.Rate = r
+	s.SetRate(r)
 	return nil
+}
+
+// SetRate sets the rate in frames per second; 0 asks for as fast as possible.
+func (s *Spec) SetRate(perSecond float64) {
+	delete(s.Options, rateKey)
+	if s.Rate = perSecond; perSecond == 0 {
+		s.set(rateKey, "0")
+	}
+}
+
+// ParseRate reads frames per second; 0 stands for as fast as possible.
+func ParseRate(text string) (float64, error) {
+	r, err := strconv.ParseFloat(text, 64)
+	if err == nil && r == 0 {
+		return 0, nil
+	}
+	if err != nil || math.IsNaN(r) || r < minRate || r > maxRate {
+		return 0, fmt.Errorf("rate %q: want frames per second from %g to %.0f, or 0 for as fast as possible", shorten(text), minRate, maxRate)
+	}
+	return r, nil
 }
 
 // String is the form that [ParseSpec] reads: size after the target, options by

@@ -32,7 +32,7 @@ func parseFaults(o *capture.Options) faults {
 	if v := o.String("fault.stall", ""); v != "" {
 		var err error
 		if f.stallRun, f.stallFor, err = parseStall(v); err != nil {
-			o.Refuse("option fault.stall=%s: %w", v, err)
+			o.RefuseKey("fault.stall", "option fault.stall=%s: %w", v, err)
 		}
 	}
 	return f

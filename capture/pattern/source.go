@@ -72,11 +72,11 @@ func New(spec capture.Spec) (*Source, error) {
 		s.rate = spec.Rate
 	}
 	if spec.Target != "" {
-		o.Refuse("kind pattern has no target, there is %q", spec.Target)
+		o.RefuseKey("target", "kind pattern has no target, there is %q", spec.Target)
 	}
 	enc, err := frame.ParseEncoding(o.String("encoding", string(frame.BGRA8)))
 	if err != nil {
-		o.Refuse("option encoding: %w", err)
+		o.RefuseKey("encoding", "option encoding: %w", err)
 		enc = frame.BGRA8
 	}
 	w, h := spec.Width, spec.Height
@@ -84,7 +84,7 @@ func New(spec capture.Spec) (*Source, error) {
 		w, h = defaultWidth, defaultHeight
 	}
 	if s.sizes[0], err = frame.NewGeometry(enc, w, h); err != nil {
-		o.Refuse("size: %w", err)
+		o.RefuseKey("size", "size: %w", err)
 	} else if s.sizes[1], err = frame.NewGeometry(enc, half(w), half(h)); err != nil {
 		o.Refuse("size for fault.resize: %w", err)
 	}

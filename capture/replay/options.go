@@ -72,12 +72,12 @@ func (s *Source) parse(spec capture.Spec) error {
 	o := capture.NewOptions(spec)
 	var err error
 	if s.encoding, err = frame.ParseEncoding(o.String("encoding", string(frame.BGR8))); err != nil {
-		o.Refuse("option encoding: %w", err)
+		o.RefuseKey("encoding", "option encoding: %w", err)
 	}
 	s.width, s.height, s.rate = spec.Width, spec.Height, spec.Rate
 	evenW, evenH := evenSides(s.encoding)
 	if (evenW && s.width%2 == 1) || (evenH && s.height%2 == 1) {
-		o.Refuse("size %dx%d: sides that share chroma in %s must be even", s.width, s.height, s.encoding)
+		o.RefuseKey("size", "size %dx%d: sides that share chroma in %s must be even", s.width, s.height, s.encoding)
 	}
 	s.target = spec.Target
 	if !s.device {
@@ -90,7 +90,7 @@ func (s *Source) parse(spec capture.Spec) error {
 // parseFile reads what only files and URLs have.
 func (s *Source) parseFile(o *capture.Options) {
 	if s.target == "" {
-		o.Refuse("kind replay needs a file or URL: NAME=replay:FILE")
+		o.RefuseKey("target", "kind replay needs a file or URL: NAME=replay:FILE")
 	}
 	s.live = isLive(s.target)
 	s.loop = o.Bool("loop", false)
@@ -104,10 +104,10 @@ func (s *Source) parseFile(o *capture.Options) {
 	case o.String("rate", "") == "0":
 		s.fast = true
 	case s.speed != 1 && s.rate != 0:
-		o.Refuse("speed and a rate (@R) exclude each other")
+		o.RefuseKey("speed", "speed and a rate (@R) exclude each other")
 	}
 	if s.live && s.loop {
-		o.Refuse("option loop: %s is live, it cannot begin again", s.target)
+		o.RefuseKey("loop", "option loop: %s is live, it cannot begin again", s.target)
 	}
 }
 
@@ -131,7 +131,7 @@ func (s *Source) parseInput(o *capture.Options) {
 			if n := capture.Nearest(k, names); n != "" {
 				hint = "did you mean input." + n + "?"
 			}
-			o.Refuse("option input.%s is not passed on to ffmpeg; %s", k, hint)
+			o.RefuseKey("input."+k, "option input.%s is not passed on to ffmpeg; %s", k, hint)
 			continue
 		}
 		s.extra = append(s.extra, "-"+k, given[k])

@@ -48,15 +48,19 @@ func takeLimits(spec *capture.Spec) (limits, error) {
 		delete(own.Options, key) // the source's, to be judged there
 	}
 	o := capture.NewOptions(own)
-	l := limits{
+	l := readLimits(o)
+	spec.Options = rest
+	return l, o.Err()
+}
+
+func readLimits(o *capture.Options) limits {
+	return limits{
 		subscribers: int(o.Int("max_subscribers", DefaultMaxSubscribers, 1, 64)),
 		credit:      int(o.Int("credit", DefaultCredit, 1, ring.MaxCredit)),
 		slots:       int(o.Int("slots", 0, 0, ring.MaxSlots)),
 		evictAfter:  o.Duration("evict_after", DefaultEvictAfter),
 		required:    o.Bool("required", false),
 	}
-	spec.Options = rest
-	return l, o.Err()
 }
 
 // camera is one source with its supervisor and streams. It implements
