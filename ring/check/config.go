@@ -16,6 +16,8 @@ const Endless = 255
 
 // Config says which system is explored.
 type Config struct {
+	// Readers is the number of subscribers, 1 or 2; 0 means 2.
+	Readers int
 	// Frames is how many times the daemon tries to publish; 0 is without end.
 	Frames int
 	// Credit is how many frames a reader may hold, 1 or 2.
@@ -25,11 +27,15 @@ type Config struct {
 	// Kills lets a reader die at every step.
 	Kills bool
 	// Joins is how often a reader may subscribe while the daemon runs, or
-	// Endless. When it is not 0, the second reader is absent at first.
+	// Endless. When it is not 0, the last reader is absent at first.
 	Joins int
 	// Greedy readers take from the mailbox although they hold their full
 	// credit, which the daemon cannot prevent.
 	Greedy bool
+	// Eager takes the waiting word as extra also when none waits: with W = 0 a
+	// reader is granted up to credit+1 leases. A reader that keeps to its
+	// credit is then never left without the newest frame.
+	Eager bool
 	// Evict lets the daemon give up on readers when no slot is free. Frames
 	// may then be dropped for want of a slot.
 	Evict bool
@@ -47,9 +53,12 @@ type Config struct {
 // SlotsNeeded is the number of slots with which no frame is ever dropped: one
 // in flight, one retained, and per reader its credit and one waiting word
 // (design §5 rule 5, without a driver queue).
-func (c Config) SlotsNeeded() int { return 1 + 1 + readers*(c.Credit+1) }
+func (c Config) SlotsNeeded() int { return 1 + 1 + c.Readers*(c.Credit+1) }
 
 func (c Config) normal() (Config, error) {
+	if c.Readers == 0 {
+		c.Readers = readers
+	}
 	if c.Slots == 0 {
 		c.Slots = c.SlotsNeeded()
 		if c.Mutant == OneSlotFewer {
@@ -60,6 +69,8 @@ func (c Config) normal() (Config, error) {
 		c.MaxStates = 40_000_000
 	}
 	switch {
+	case c.Readers < 1 || c.Readers > readers:
+		return c, fmt.Errorf("%w: readers %d, possible 1 to %d", ErrConfig, c.Readers, readers)
 	case c.Frames < 0 || c.Frames > 255:
 		return c, fmt.Errorf("%w: frames %d, possible 0 to 255", ErrConfig, c.Frames)
 	case c.Credit < 1 || c.Credit > maxCredit:

@@ -56,7 +56,7 @@ func (m *model) publisher(s *state) {
 			n.left--
 		}
 		t.phase, t.op, t.r = phaseAcquire, opGenerate, uint8(n.nextServed(0))
-		if t.r < readers && !m.mutant(NoDrainAtAcquire) {
+		if t.r < readers {
 			t.op = opDrain
 			if m.tracing {
 				m.say("publisher: Acquire")
@@ -160,7 +160,9 @@ func (m *model) write(s *state, i int) {
 	t := &n.pub
 	n.writing = n.newest + 1
 	if n.writing > maxGen {
-		panic("model: more generations than the state can tell apart")
+		m.fail("model: more than %d generations at one time", maxGen)
+		m.emit(&n)
+		return
 	}
 	n.at[n.writing] = uint8(i) + 1
 	n.slots[i].set(slotWriting)
@@ -252,7 +254,7 @@ func (m *model) controller(s *state) {
 			p.ring = [maxCredit + 1]uint8{}
 			m.emit(&n)
 		}
-		if !r.is(present) && !r.is(alive) && s.joins > 0 {
+		if i < m.cfg.Readers && !r.is(present) && !r.is(alive) && s.joins > 0 {
 			n := *s
 			if m.cfg.Joins != Endless {
 				n.joins--

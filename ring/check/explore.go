@@ -57,9 +57,9 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 			m.successors(&level[k])
 			res.Steps += len(m.next)
 			for j := range m.next {
-				if m.faults[j] != "" {
+				if fault := m.faults[j]; fault != "" {
 					res.States = seen.len()
-					return res, &Violation{Property: m.faults[j], Trace: m.trace(seen, done+k, m.faults[j])}
+					return res, &Violation{Property: fault, Trace: m.trace(seen, done+k)}
 				}
 				if seen.add(&m.next[j], done+k) {
 					following = append(following, m.next[j])
@@ -82,7 +82,7 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 // trace tells the way from the first state to state i and the step after it
 // that breaks a property. It goes the way again with the numbers of slots and
 // generations as they come.
-func (m *model) trace(seen *store, i int, fault string) []string {
+func (m *model) trace(seen *store, i int) []string {
 	var way []int
 	for ; i != 0; i = seen.parent(i) {
 		way = append(way, i)

@@ -18,6 +18,7 @@ func (m *model) step(n *state, t *thread) {
 			m.say("grant: store(mail of %d, %d)", i, n.newest)
 		}
 		r.mail = n.newest
+		m.book(n, i, n.newest)
 		m.drop(n, i, r.granted)
 		m.accepted(n, t)
 	case opKick:
@@ -61,6 +62,9 @@ func (m *model) credit(r *reader) bool {
 	if m.mutant(CreditCountsMailbox) {
 		return count(r.held) < m.cfg.Credit+1
 	}
+	if m.cfg.Eager && r.granted == 0 {
+		return count(r.held) <= m.cfg.Credit
+	}
 	return r.taken() < m.cfg.Credit
 }
 
@@ -74,7 +78,6 @@ func (m *model) grant(n *state, t *thread) {
 	case r.granted == 0, m.mutant(CreditCountsMailbox):
 		m.skip(n, t)
 	case r.mail == r.granted:
-		m.book(n, i, w)
 		if m.mutant(CASByLoadAndStore) {
 			if m.tracing {
 				m.say("grant: load(mail of %d) = %d", i, r.mail)
@@ -82,6 +85,7 @@ func (m *model) grant(n *state, t *thread) {
 			t.op = opStore
 			return
 		}
+		m.book(n, i, w)
 		if m.tracing {
 			m.say("grant: no credit: cas(mail of %d, %d, %d) succeeds", i, r.granted, w)
 		}
@@ -100,9 +104,7 @@ func (m *model) grant(n *state, t *thread) {
 		if m.mutant(CASFailureKeepsNew) {
 			m.book(n, i, w)
 		}
-		if !m.mutant(CASFailureKeepsWaiting) {
-			r.granted = 0
-		}
+		r.granted = 0
 		t.op = opKick
 		if m.mutant(NoKickFlag) || m.mutant(RedrainBeforeKickFlag) {
 			t.op = opRedrain
@@ -153,6 +155,9 @@ func (m *model) skip(n *state, t *thread) {
 }
 
 func (m *model) setKick(n *state, t *thread) {
+	if m.cfg.Eager && !m.cfg.Greedy && count(n.rd[t.r].held) <= m.cfg.Credit {
+		m.fail("newest wins: reader %d is skipped although one more word may wait for it", t.r)
+	}
 	n.rd[t.r].flags |= kick
 	if m.tracing {
 		m.say("grant: store(kick of %d, 1)", t.r)
@@ -200,7 +205,7 @@ func (m *model) drain(n *state, i int) bool {
 			continue
 		}
 		m.drop(n, i, w)
-		if r.granted == w && !m.mutant(ReleaseKeepsWaitingWord) {
+		if r.granted == w {
 			r.granted = 0
 		}
 		freed = true
@@ -213,6 +218,10 @@ func (m *model) book(n *state, i int, w uint8) {
 	r := &n.rd[i]
 	if r.held&bit(w) != 0 {
 		m.fail("leases: generation %d is booked twice for reader %d", w, i)
+	}
+	if w == 0 || n.at[w] == 0 {
+		m.fail("leases: generation %d is booked for reader %d when its slot has gone", w, i)
+		return
 	}
 	r.held |= bit(w)
 	n.slotOf(w).state |= 16 << i

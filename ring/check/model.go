@@ -55,8 +55,8 @@ func (m *model) emit(n *state) {
 // initial is the state before the first frame.
 func (m *model) initial() state {
 	s := state{left: uint8(m.cfg.Frames), joins: uint8(m.cfg.Joins)}
-	for i := range s.rd {
-		if i == 0 || m.cfg.Joins == 0 {
+	for i := range m.cfg.Readers {
+		if i+1 < m.cfg.Readers || m.cfg.Joins == 0 {
 			s.rd[i].flags = alive | present
 		}
 	}

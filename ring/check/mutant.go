@@ -23,22 +23,20 @@ const (
 	ReleaseUnchecked      // the generation is not compared at release
 
 	// Grants.
-	BookAfterExchange       // the lease is booked only after the mutex was released
-	DropOldUnseen           // the earlier word's lease is dropped whatever the exchange returned
-	CreditCountsMailbox     // the rule of cuda-ipc.md §4.3: no grant while the mailbox uses up the credit
-	ExchangeWithoutCredit   // no credit: exchange anyway, instead of compare-and-swap
-	CASByLoadAndStore       // no credit: load, compare, store, as two steps
-	CASSuccessKeepsOld      // the replaced word keeps its lease
-	CASFailureKeepsNew      // the word that did not get in stays booked
-	CASFailureKeepsWaiting  // the taken word still counts as waiting
-	NoKickFlag              // a skipped reader is not asked for a kick
-	NoRedrain               // the kick flag is set, the return ring not looked at again
-	RedrainBeforeKickFlag   // the return ring is looked at before the kick flag is set
-	NoGrantOnKick           // a kick only drains
-	KickNotRearmed          // a kick that frees no credit leaves the flag cleared
-	GrantAgain              // a kick grants the newest frame even if it was the last granted
-	JoinWithoutGrant        // a newcomer waits for the next frame
-	ReleaseKeepsWaitingWord // a returned word still counts as waiting
+	BookAfterExchange     // the lease is booked only after the mutex was released
+	DropOldUnseen         // the earlier word's lease is dropped whatever the exchange returned
+	CreditCountsMailbox   // the rule of cuda-ipc.md §4.3: no grant while the mailbox uses up the credit
+	ExchangeWithoutCredit // no credit: exchange anyway, instead of compare-and-swap
+	CASByLoadAndStore     // no credit: load, compare, store, as two steps
+	CASSuccessKeepsOld    // the replaced word keeps its lease
+	CASFailureKeepsNew    // the word that did not get in stays booked
+	NoKickFlag            // a skipped reader is not asked for a kick
+	NoRedrain             // the kick flag is set, the return ring not looked at again
+	RedrainBeforeKickFlag // the return ring is looked at before the kick flag is set
+	NoGrantOnKick         // a kick only drains
+	KickNotRearmed        // a kick that frees no credit leaves the flag cleared
+	GrantAgain            // a kick grants the newest frame even if it was the last granted
+	JoinWithoutGrant      // a newcomer waits for the next frame
 
 	// Wake-up.
 	WakeBeforeExchange    // readers are woken, then granted
@@ -48,7 +46,6 @@ const (
 	NoCount               // the counter does not go up
 
 	// Slots.
-	NoDrainAtAcquire    // releases without a kick are never seen
 	RetainedUnprotected // the retained frame is freed with its last lease
 	FreeThoughLeased    // one lease less frees the slot, whoever else holds it
 	DeathFreesOthers    // a death drops every lease of the slots that the dead reader held
@@ -60,44 +57,41 @@ const (
 )
 
 var mutantNames = [mutants]string{
-	None:                    "none",
-	TakeByLoadAndStore:      "take by load and store",
-	SleepWithoutRecheck:     "sleep without re-check",
-	CounterAfterRecheck:     "counter loaded after re-check",
-	WaitingAfterRecheck:     "waiting set after re-check",
-	NoKick:                  "no kick",
-	KickBeforeHead:          "kick flag read before head",
-	HeadBeforeEntry:         "head stored before entry",
-	ReleaseBeforeLastRead:   "release before last read",
-	ReleaseUnchecked:        "release without generation check",
-	BookAfterExchange:       "book after exchange",
-	DropOldUnseen:           "drop old lease unseen",
-	CreditCountsMailbox:     "credit counts the mailbox",
-	ExchangeWithoutCredit:   "exchange without credit",
-	CASByLoadAndStore:       "compare-and-swap by load and store",
-	CASSuccessKeepsOld:      "replaced word keeps its lease",
-	CASFailureKeepsNew:      "failed swap keeps its booking",
-	CASFailureKeepsWaiting:  "failed swap keeps the waiting word",
-	NoKickFlag:              "no kick flag",
-	NoRedrain:               "kick flag without second drain",
-	RedrainBeforeKickFlag:   "second drain before kick flag",
-	NoGrantOnKick:           "no grant on kick",
-	KickNotRearmed:          "kick flag not set again",
-	GrantAgain:              "same frame granted twice",
-	JoinWithoutGrant:        "join without grant",
-	ReleaseKeepsWaitingWord: "returned word still counts as waiting",
-	WakeBeforeExchange:      "wake before exchange",
-	WaitingBeforeExchange:   "waiting read before exchange",
-	ClearAfterCount:         "waiting cleared after count",
-	ClearAfterWake:          "waiting cleared after wake",
-	NoCount:                 "counter not incremented",
-	NoDrainAtAcquire:        "no drain at acquire",
-	RetainedUnprotected:     "retained frame unprotected",
-	FreeThoughLeased:        "free though leased",
-	DeathFreesOthers:        "death frees leases of others",
-	DeathKeepsLeases:        "death keeps leases",
-	GenerationAtPublish:     "generation stored at publish",
-	OneSlotFewer:            "one slot fewer",
+	None:                  "none",
+	TakeByLoadAndStore:    "take by load and store",
+	SleepWithoutRecheck:   "sleep without re-check",
+	CounterAfterRecheck:   "counter loaded after re-check",
+	WaitingAfterRecheck:   "waiting set after re-check",
+	NoKick:                "no kick",
+	KickBeforeHead:        "kick flag read before head",
+	HeadBeforeEntry:       "head stored before entry",
+	ReleaseBeforeLastRead: "release before last read",
+	ReleaseUnchecked:      "release without generation check",
+	BookAfterExchange:     "book after exchange",
+	DropOldUnseen:         "drop old lease unseen",
+	CreditCountsMailbox:   "credit counts the mailbox",
+	ExchangeWithoutCredit: "exchange without credit",
+	CASByLoadAndStore:     "compare-and-swap by load and store",
+	CASSuccessKeepsOld:    "replaced word keeps its lease",
+	CASFailureKeepsNew:    "failed swap keeps its booking",
+	NoKickFlag:            "no kick flag",
+	NoRedrain:             "kick flag without second drain",
+	RedrainBeforeKickFlag: "second drain before kick flag",
+	NoGrantOnKick:         "no grant on kick",
+	KickNotRearmed:        "kick flag not set again",
+	GrantAgain:            "same frame granted twice",
+	JoinWithoutGrant:      "join without grant",
+	WakeBeforeExchange:    "wake before exchange",
+	WaitingBeforeExchange: "waiting read before exchange",
+	ClearAfterCount:       "waiting cleared after count",
+	ClearAfterWake:        "waiting cleared after wake",
+	NoCount:               "counter not incremented",
+	RetainedUnprotected:   "retained frame unprotected",
+	FreeThoughLeased:      "free though leased",
+	DeathFreesOthers:      "death frees leases of others",
+	DeathKeepsLeases:      "death keeps leases",
+	GenerationAtPublish:   "generation stored at publish",
+	OneSlotFewer:          "one slot fewer",
 }
 
 // String names the mutant in words.
