@@ -66,16 +66,26 @@ func (r *Ring) AddReader(credit, pipe int) (*Reader, error) {
 		return fail(fmt.Errorf("%w: %d of %d slots are reserved, %d more were asked for", ErrFull, r.reserved, r.cfg.Budget, credit+1))
 	}
 	rd := &Reader{
-		id: r.nextID, ring: r, credit: credit, page: page, pipe: pipe,
+		id: r.freeID(), ring: r, credit: credit, page: page, pipe: pipe,
 		held: make([]lease, 0, credit+2), done: make(chan struct{}),
 	}
-	r.nextID++
 	r.reserved += credit + 1
 	r.readers = append(r.readers, rd)
 	return rd, nil
 }
 
-// ID is the reader's index for messages.
+// freeID is the lowest index that no reader has: it stays below MaxReaders for
+// as long as the ring lives. mu is held.
+func (r *Ring) freeID() int {
+	for id := 0; ; id++ {
+		if !slices.ContainsFunc(r.readers, func(rd *Reader) bool { return rd.id == id }) {
+			return id
+		}
+	}
+}
+
+// ID is the reader's index for messages, below the ring's MaxReaders. It is
+// used again after Remove.
 func (rd *Reader) ID() int { return rd.id }
 
 // Credit is how many frames the reader may hold.

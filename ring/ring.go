@@ -65,7 +65,6 @@ type Ring struct {
 	writing  int
 	readers  []*Reader
 	reserved int // slots reserved by readers
-	nextID   int
 	retired  bool
 	unmapped bool
 	stats    Stats

@@ -119,7 +119,8 @@ func (v *View) Evicted() bool { return v.page.u32(pageEvicted).Load() != 0 }
 
 // Take takes the frame that waits in the mailbox. It reports false when there
 // is none, and fails with ErrStale or ErrLayout when what lies there cannot be
-// a frame; the word is then returned, and the writer judges.
+// a frame. The word is used up: whoever sees that ends the subscription, by
+// which the writer gets everything back.
 func (v *View) Take(l *Lease) (bool, error) {
 	w := Word(v.page.u64(pageMailbox).Swap(0))
 	if w == 0 {
