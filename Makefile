@@ -38,8 +38,9 @@ fmt: check-go ## rewrite the Go files in the house's format
 fuzz: check-go ## run each fuzz target for FUZZTIME (default 10s)
 	@bash scripts/fuzz.sh $(FUZZTIME)
 
-soak: build ## the long runs: kills, replugs, hostile clients (up to 3 hours)
-	go test ./e2e/... -run Soak -soak -count=1 -timeout 3h -v
+soak: build ## the long runs: kills, hostile clients, every interleaving (hours)
+	CAMD_SOAK=1 go test ./ring/check -count=1 -timeout 1h
+	go test ./e2e -run Soak -soak -count=1 -timeout 3h -v
 
 clean: ## remove what the build made
 	@[ ! -d .cache ] || chmod -R u+w .cache # module caches are read-only
