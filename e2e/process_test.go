@@ -64,8 +64,8 @@ type process struct {
 	t    testing.TB
 	name string
 	cmd  *exec.Cmd
-	out  text
-	err  text
+	out  *text
+	err  *text
 	done chan struct{} // closed when it was reaped
 
 	quiet bool // what it said is no news when the test fails
@@ -112,9 +112,9 @@ func (l *launcher) start(c *exec.Cmd) (err error) {
 // start runs a program. It is ended and reaped with the test at the latest.
 func start(t testing.TB, options []with, program string, args ...string) *process {
 	t.Helper()
-	p := &process{t: t, name: filepath.Base(program), done: make(chan struct{})}
+	p := &process{t: t, name: filepath.Base(program), out: new(text), err: new(text), done: make(chan struct{})}
 	p.cmd = exec.Command(program, args...)
-	p.cmd.Stdout, p.cmd.Stderr = &p.out, &p.err
+	p.cmd.Stdout, p.cmd.Stderr = p.out, p.err
 	p.cmd.WaitDelay = 5 * time.Second
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/", "NO_COLOR=1"}
@@ -146,6 +146,13 @@ func tailOf(s string) string {
 		return "..." + s[len(s)-most:]
 	}
 	return s
+}
+
+// of is the same process, whose troubles are those of a sub-test.
+func (p *process) of(t testing.TB) *process {
+	q := *p
+	q.t = t
+	return &q
 }
 
 func (p *process) pid() int { return p.cmd.Process.Pid }
