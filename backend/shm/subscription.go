@@ -4,7 +4,6 @@
 package shm
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -59,6 +58,10 @@ func (s *subscription) agree() error {
 		return s.declined(err)
 	}
 	s.ring, s.reader = r, rd
+	want := r.Probe()
+	if want == nil {
+		return s.declined(ring.ErrRetired)
+	}
 	challenge := negotiate.NewChallenge()
 	offer := &negotiate.Offer{
 		Protocol: negotiate.Current(), Session: s.b.Session.String(), Backend: negotiate.BackendSHM,
@@ -68,7 +71,7 @@ func (s *subscription) agree() error {
 	if err := s.send(&negotiate.Message{Type: negotiate.TypeOffer, Offer: offer}, r, nil); err != nil {
 		return s.failed(err)
 	}
-	if err := s.probe(challenge, r.Probe()); err != nil {
+	if err := s.probe(challenge, want); err != nil {
 		return err
 	}
 	start := &negotiate.Start{Reader: rd.ID(), Credit: credit}
@@ -99,8 +102,8 @@ func (s *subscription) probe(challenge string, want []byte) error {
 	case m.Type != negotiate.TypeProbe:
 		return fmt.Errorf("%w: %s while a probe was due", negotiate.ErrProtocol, m.Type)
 	case !m.Probe.OK:
-		return backend.Declined(negotiate.BackendSHM, cmp.Or(m.Probe.Reason, negotiate.ReasonProbeMismatch), "the client could not use it: %s", m.Probe.Detail)
-	case want == nil || !negotiate.CheckProof(challenge, want, m.Probe.Proof):
+		return backend.Declined(negotiate.BackendSHM, probeReason(m.Probe.Reason), "the client could not use it: %s", m.Probe.Detail)
+	case !negotiate.CheckProof(challenge, want, m.Probe.Proof):
 		return backend.Declined(negotiate.BackendSHM, negotiate.ReasonProbeMismatch, "the client read something else than was written")
 	}
 	return nil

@@ -84,6 +84,16 @@ func (s *subscription) failed(err error) error {
 	return err
 }
 
+// probeReason passes on what a client may say about its probe. Reasons are
+// counted and logged by their word, so one that is made up must not get there.
+func probeReason(r negotiate.Reason) negotiate.Reason {
+	switch r {
+	case negotiate.ReasonProtocol, negotiate.ReasonNotAccepted, negotiate.ReasonLimit:
+		return r
+	}
+	return negotiate.ReasonProbeMismatch
+}
+
 func endReason(err, evicted error) string {
 	switch {
 	case evicted != nil:
