@@ -177,9 +177,9 @@ func (s *Subscription) attempt() (Frame, *epoch, wait, error) {
 func (s *Subscription) take(e *epoch) (Frame, error) {
 	h := s.free[len(s.free)-1]
 	ok, err := e.view.Take(&h.lease)
-	if want := e.info.Geometry.Size(); ok && len(h.lease.Data) < want {
+	if want := e.info.Geometry.MinBytes(); ok && len(h.lease.Data) < want {
 		e.view.Release(h.lease.Word)
-		err = fmt.Errorf("frame of %d bytes, its geometry takes %d", len(h.lease.Data), want)
+		err = fmt.Errorf("frame of %d bytes, its geometry takes at least %d", len(h.lease.Data), want)
 	}
 	if err != nil {
 		// The daemon is the other side of this memory: it cannot be trusted

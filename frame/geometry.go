@@ -29,12 +29,19 @@ type Plane struct {
 }
 
 // Geometry is the size and memory layout of a frame. Build it with
-// [NewGeometry] or [NewGeometryStep]: the zero value is not valid.
+// [NewGeometry], [NewGeometryStep] or [NewCompressed]: the zero value is not
+// valid. Two geometries are the same layout if they are equal.
 type Geometry struct {
 	Width    int      `json:"width"`  // pixels
 	Height   int      `json:"height"` // pixels
 	Encoding Encoding `json:"encoding"`
-	Step     int      `json:"step"` // bytes from one row of the first plane to the next
+	Step     int      `json:"step"` // bytes from one row of the first plane to the next; 0 if compressed
+	// BigEndian is the byte order of 16-bit samples.
+	BigEndian bool `json:"is_bigendian,omitempty"`
+	// Bits is how many low bits of a 16-bit sample are used, 9 to 15; 0 = all 16.
+	Bits int `json:"bits,omitempty"`
+	// Max is the most bytes that a compressed frame takes; 0 if not compressed.
+	Max int `json:"max_bytes,omitempty"`
 }
 
 // NewGeometry returns the geometry without padding at the end of rows.
@@ -45,34 +52,74 @@ func NewGeometry(e Encoding, width, height int) (Geometry, error) {
 // NewGeometryStep returns the geometry with a given step in bytes; 0 stands
 // for the smallest one. It fails with [ErrGeometry] or [ErrEncoding].
 func NewGeometryStep(e Encoding, width, height, step int) (Geometry, error) {
+	if e.Compressed() {
+		return Geometry{}, fmt.Errorf("%w: %s has no rows: say how many bytes a frame takes at most", ErrGeometry, e)
+	}
 	g := Geometry{Width: width, Height: height, Encoding: e, Step: step}
-	if !e.Valid() {
-		_, err := ParseEncoding(string(e))
-		return Geometry{}, err
+	if step == 0 && e.Valid() && width > 0 && width <= MaxSide {
+		g.Step = g.rowBytes()
 	}
-	if width < 1 || height < 1 || width > MaxSide || height > MaxSide {
-		return Geometry{}, fmt.Errorf("%w: %dx%d: each side must be 1 to %d pixels", ErrGeometry, width, height, MaxSide)
-	}
-	tight := g.rowBytes()
-	if step == 0 {
-		g.Step = tight
-	}
-	if g.Step < tight || g.Step > maxStep {
-		return Geometry{}, fmt.Errorf("%w: step %d for %d pixels of %s: must be %d to %d bytes", ErrGeometry, step, width, e, tight, maxStep)
-	}
-	if n := g.size64(); n > MaxBytes {
-		return Geometry{}, fmt.Errorf("%w: %dx%d %s takes %d bytes, at most %d are carried", ErrGeometry, width, height, e, n, MaxBytes)
-	}
-	return g, nil
+	return g, orNone(&g)
 }
 
-// Validate checks a geometry that came from outside as [NewGeometryStep] does.
-func (g Geometry) Validate() error {
-	if g.Step == 0 {
-		return fmt.Errorf("%w: step 0", ErrGeometry)
+// NewCompressed returns the geometry of frames that vary in length, of at most
+// maxBytes. It fails with [ErrGeometry] or [ErrEncoding].
+func NewCompressed(e Encoding, width, height, maxBytes int) (Geometry, error) {
+	if e.Valid() && !e.Compressed() {
+		return Geometry{}, fmt.Errorf("%w: %s is not compressed", ErrGeometry, e)
 	}
-	_, err := NewGeometryStep(g.Encoding, g.Width, g.Height, g.Step)
+	g := Geometry{Width: width, Height: height, Encoding: e, Max: maxBytes}
+	return g, orNone(&g)
+}
+
+// orNone validates, and clears what is not valid.
+func orNone(g *Geometry) error {
+	err := g.Validate()
+	if err != nil {
+		*g = Geometry{}
+	}
 	return err
+}
+
+// Validate checks a geometry that came from outside or was changed by hand. It
+// fails with [ErrGeometry] or [ErrEncoding].
+func (g Geometry) Validate() error {
+	if !g.Encoding.Valid() {
+		_, err := ParseEncoding(string(g.Encoding))
+		return err
+	}
+	if g.Width < 1 || g.Height < 1 || g.Width > MaxSide || g.Height > MaxSide {
+		return fmt.Errorf("%w: %dx%d: each side must be 1 to %d pixels", ErrGeometry, g.Width, g.Height, MaxSide)
+	}
+	if !g.Encoding.Wide() && (g.BigEndian || g.Bits != 0) {
+		return fmt.Errorf("%w: byte order or bits given for %s, whose samples are not of 16 bits", ErrGeometry, g.Encoding)
+	}
+	if g.Bits != 0 && (g.Bits < 9 || g.Bits > 15) {
+		return fmt.Errorf("%w: %d bits of 16 used: must be 9 to 15, or 0 for all", ErrGeometry, g.Bits)
+	}
+	if g.Encoding.Compressed() {
+		return g.validateCompressed()
+	}
+	if g.Max != 0 {
+		return fmt.Errorf("%w: at most %d bytes: the size of %s is fixed", ErrGeometry, g.Max, g.Encoding)
+	}
+	if tight := g.rowBytes(); g.Step < tight || g.Step > maxStep {
+		return fmt.Errorf("%w: step %d for %d pixels of %s: must be %d to %d bytes", ErrGeometry, g.Step, g.Width, g.Encoding, tight, maxStep)
+	}
+	if n := g.size64(); n > MaxBytes {
+		return fmt.Errorf("%w: %dx%d %s takes %d bytes, at most %d are carried", ErrGeometry, g.Width, g.Height, g.Encoding, n, MaxBytes)
+	}
+	return nil
+}
+
+func (g Geometry) validateCompressed() error {
+	if g.Step != 0 {
+		return fmt.Errorf("%w: step %d: %s has no rows", ErrGeometry, g.Step, g.Encoding)
+	}
+	if g.Max < 1 || g.Max > MaxBytes {
+		return fmt.Errorf("%w: %s of at most %d bytes: must be 1 to %d", ErrGeometry, g.Encoding, g.Max, MaxBytes)
+	}
+	return nil
 }
 
 // rowBytes is the number of bytes of one row that carry samples. Odd widths of
@@ -87,16 +134,49 @@ func (g Geometry) rowBytes() int {
 }
 
 func (g Geometry) size64() int64 {
+	l := layouts[g.Encoding]
+	if l.compressed {
+		return int64(g.Max)
+	}
 	n := int64(g.Step) * int64(g.Height)
-	if layouts[g.Encoding].chromaPlane {
+	if l.chromaPlane {
 		n += int64(g.Step) * int64((g.Height+1)/2)
 	}
 	return n
 }
 
-// Size is the number of bytes of a frame, padding included. For encodings with
-// one plane it is Step*Height, which is what sensor_msgs/Image demands.
+// Size is the number of bytes that a frame may take, padding included: the room
+// that a slot must have. For encodings with one plane it is Step*Height, which
+// is what sensor_msgs/Image demands; for compressed ones it is Max.
 func (g Geometry) Size() int { return int(g.size64()) }
+
+// MinBytes is the fewest bytes of a frame that fits the geometry: Size(), or 1
+// for compressed encodings.
+func (g Geometry) MinBytes() int {
+	if g.Compressed() {
+		return 1
+	}
+	return g.Size()
+}
+
+// Compressed reports whether frames vary in length and have no rows.
+func (g Geometry) Compressed() bool { return g.Encoding.Compressed() }
+
+// SampleBits is how many bits of a sample are used: 8, Bits, or 16; 12 for y12i.
+// It is 0 for compressed encodings.
+func (g Geometry) SampleBits() int {
+	switch {
+	case g.Compressed():
+		return 0
+	case g.Encoding == Y12I:
+		return 12
+	case !g.Encoding.Wide():
+		return 8
+	case g.Bits == 0:
+		return 16
+	}
+	return g.Bits
+}
 
 // PlaneCount is the number of planes: 2 for nv12, else 1.
 func (g Geometry) PlaneCount() int {
@@ -106,9 +186,12 @@ func (g Geometry) PlaneCount() int {
 	return 1
 }
 
-// Plane returns plane i, 0 <= i < PlaneCount().
+// Plane returns plane i, 0 <= i < PlaneCount(). A compressed frame is one row.
 func (g Geometry) Plane(i int) Plane {
 	l := layouts[g.Encoding]
+	if l.compressed {
+		return Plane{Step: g.Max, RowBytes: g.Max, Rows: 1}
+	}
 	p := Plane{Step: g.Step, RowBytes: g.rowBytes(), Rows: g.Height}
 	if l.chromaPlane {
 		if i == 0 {
@@ -123,5 +206,12 @@ func (g Geometry) Plane(i int) Plane {
 
 // String is what logs and tables show, for example "1280x720 bgra8".
 func (g Geometry) String() string {
-	return fmt.Sprintf("%dx%d %s", g.Width, g.Height, g.Encoding)
+	s := fmt.Sprintf("%dx%d %s", g.Width, g.Height, g.Encoding)
+	if g.BigEndian {
+		s += " big-endian"
+	}
+	if g.Bits != 0 {
+		s += fmt.Sprintf(" (%d bits)", g.Bits)
+	}
+	return s
 }

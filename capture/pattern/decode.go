@@ -121,6 +121,9 @@ func check(g frame.Geometry, data []byte) error {
 	if err := g.Validate(); err != nil {
 		return err
 	}
+	if !canPaint(g.Encoding) {
+		return fmt.Errorf("%w: it is never painted in %s", ErrNoPattern, g.Encoding)
+	}
 	if len(data) < g.Size() {
 		return fmt.Errorf("%w: %v takes %d bytes, there are %d", frame.ErrGeometry, g, g.Size(), len(data))
 	}

@@ -4,6 +4,8 @@
 package pattern
 
 import (
+	"slices"
+
 	"github.com/seed-3c7e7623/camd/frame"
 )
 
@@ -39,6 +41,16 @@ func bars() [8]colour {
 func black() colour { return rgb(0, 0, 0) }
 func white() colour { return rgb(255, 255, 255) }
 func grey() colour  { return rgb(96, 96, 96) }
+
+// encodings are those that the picture can be painted in.
+func encodings() []frame.Encoding {
+	return []frame.Encoding{
+		frame.RGB8, frame.BGR8, frame.RGBA8, frame.BGRA8, frame.Mono8,
+		frame.YUV422YUY2, frame.YUV422UYVY, frame.NV12,
+	}
+}
+
+func canPaint(e frame.Encoding) bool { return slices.Contains(encodings(), e) }
 
 // brush is one full row of each plane; painting copies parts of it. x positions
 // and widths that are painted must be even where chroma is shared.

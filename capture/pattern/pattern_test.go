@@ -47,7 +47,7 @@ func run(t *testing.T, text string, see func(capturetest.Frame)) capturetest.Sta
 
 func TestEveryFrameProvesItself(t *testing.T) {
 	sizes := []string{"1803x35", "911x64", "640x48", "320x240", "64x48", "101x77", "241x9", "8x1"}
-	for _, enc := range frame.Encodings() {
+	for _, enc := range encodings() {
 		for _, size := range sizes {
 			for _, style := range []string{"bars", "rows"} {
 				t.Run(fmt.Sprintf("%s %s %s", enc, size, style), func(t *testing.T) {
@@ -88,7 +88,7 @@ func TestEveryFrameProvesItself(t *testing.T) {
 // a new slot, byte for byte.
 
 func TestDirtyRectanglesLeaveNoTrace(t *testing.T) {
-	for _, enc := range frame.Encodings() {
+	for _, enc := range encodings() {
 		for _, size := range [][2]int{{640, 480}, {101, 77}, {1281, 101}} {
 			t.Run(fmt.Sprintf("%s %v", enc, size), func(t *testing.T) {
 				g, err := frame.NewGeometry(enc, size[0], size[1])
@@ -282,7 +282,7 @@ func mustNew(t testing.TB, text string) *Source {
 
 func TestOptionsRefused(t *testing.T) {
 	for _, text := range []string{
-		"t=pattern:x", "t=pattern,encoding=bgr9", "t=pattern,camera=256", "t=pattern,fault.drop=101%", "t=pattern,fault.stall=10s",
+		"t=pattern:x", "t=pattern,encoding=bgr9", "t=pattern,encoding=mono16", "t=pattern,camera=256", "t=pattern,fault.drop=101%", "t=pattern,fault.stall=10s",
 		"t=pattern,fault.stall=0s/2s", "t=pattern,style=stars", "t=pattern,count=-1", "t=pattern,60000x60000", "t=pattern,fault.drp=1",
 	} {
 		spec, err := capture.ParseSpec(text)

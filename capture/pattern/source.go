@@ -78,6 +78,9 @@ func New(spec capture.Spec) (*Source, error) {
 	if err != nil {
 		o.RefuseKey("encoding", "option encoding: %w", err)
 		enc = frame.BGRA8
+	} else if !canPaint(enc) {
+		o.RefuseKey("encoding", "option encoding: the pattern is not painted in %s, only in %s", enc, frame.JoinEncodings(encodings()))
+		enc = frame.BGRA8
 	}
 	w, h := spec.Width, spec.Height
 	if w == 0 && h == 0 {

@@ -73,6 +73,8 @@ func (s *Source) parse(spec capture.Spec) error {
 	var err error
 	if s.encoding, err = frame.ParseEncoding(o.String("encoding", string(frame.BGR8))); err != nil {
 		o.RefuseKey("encoding", "option encoding: %w", err)
+	} else if pixelFormat(s.encoding) == "" {
+		o.RefuseKey("encoding", "option encoding: ffmpeg is not asked for %s", s.encoding)
 	}
 	s.width, s.height, s.rate = spec.Width, spec.Height, spec.Rate
 	evenW, evenH := evenSides(s.encoding)

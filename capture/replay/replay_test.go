@@ -377,7 +377,7 @@ func TestFramesDoNotAllocate(t *testing.T) {
 func TestOptionsRefused(t *testing.T) {
 	for _, text := range []string{
 		"c=replay", "c=replay:x,loop=maybe", "c=replay:x,pace=slow", "c=replay:x,input.i=/etc/passwd", "c=replay:x,input.dump_attachment:t=/x",
-		"c=replay:x,speed=2,@5", "c=replay:x,5x5,encoding=nv12", "c=replay:x,lop=true", "c=replay:rtsp://x,loop=true", "c=v4l2:/dev/video0,loop=true",
+		"c=replay:x,speed=2,@5", "c=replay:x,5x5,encoding=nv12", "c=replay:x,encoding=jpeg", "c=replay:x,lop=true", "c=replay:rtsp://x,loop=true", "c=v4l2:/dev/video0,loop=true",
 	} {
 		spec, err := capture.ParseSpec(text)
 		if err != nil {

@@ -6,6 +6,7 @@ package y4m
 import (
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/seed-3c7e7623/camd/frame"
 )
@@ -19,12 +20,23 @@ type Encoder struct {
 	header   string
 }
 
+// Encodings are those that become YUV4MPEG2.
+func Encodings() []frame.Encoding {
+	return []frame.Encoding{
+		frame.RGB8, frame.BGR8, frame.RGBA8, frame.BGRA8, frame.Mono8,
+		frame.YUV422YUY2, frame.YUV422UYVY, frame.NV12,
+	}
+}
+
 // NewEncoder makes an encoder. The interval from frame to frame in nanoseconds
 // becomes the rate in the header; 0 = not known. Fails with frame.ErrGeometry
 // or frame.ErrEncoding.
 func NewEncoder(g frame.Geometry, intervalNanos int64) (*Encoder, error) {
 	if err := g.Validate(); err != nil {
 		return nil, err
+	}
+	if !slices.Contains(Encodings(), g.Encoding) {
+		return nil, fmt.Errorf("%w: YUV4MPEG2 has no place for %s, only for %s", frame.ErrEncoding, g.Encoding, frame.JoinEncodings(Encodings()))
 	}
 	return &Encoder{geometry: g, header: header(g, intervalNanos)}, nil
 }
@@ -62,10 +74,14 @@ func (e *Encoder) Append(dst, data []byte) ([]byte, error) {
 }
 
 // AppendRaw appends one frame to dst without the padding at the end of rows,
-// planes one after the other: what ffmpeg -f rawvideo reads.
+// planes one after the other: what ffmpeg -f rawvideo reads. Compressed frames
+// are appended as they are.
 func AppendRaw(dst, data []byte, g frame.Geometry) ([]byte, error) {
 	if err := g.Validate(); err != nil {
 		return dst, err
+	}
+	if g.Compressed() {
+		return append(dst, data...), nil
 	}
 	if len(data) < g.Size() {
 		return dst, fmt.Errorf("%w: %v takes %d bytes, there are %d", ErrFrame, g, g.Size(), len(data))

@@ -136,7 +136,7 @@ func TestRawLeavesPaddingOut(t *testing.T) {
 }
 
 func TestShortFrames(t *testing.T) {
-	for _, e := range frame.Encodings() {
+	for _, e := range y4m.Encodings() {
 		g, err := frame.NewGeometry(e, 6, 4)
 		if err != nil {
 			t.Fatal(err)
@@ -156,13 +156,27 @@ func TestShortFrames(t *testing.T) {
 	if _, err := y4m.NewEncoder(frame.Geometry{}, 0); err == nil {
 		t.Error("the zero geometry was taken")
 	}
+	depth, err := frame.NewGeometry(frame.Depth16, 6, 4)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := y4m.NewEncoder(depth, 0); !errors.Is(err, frame.ErrEncoding) {
+		t.Errorf("depth: got %v", err)
+	}
+	compressed, err := frame.NewCompressed(frame.JPEG, 6, 4, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got, err := y4m.AppendRaw([]byte("before "), []byte("jpeg"), compressed); err != nil || string(got) != "before jpeg" {
+		t.Errorf("raw jpeg: got %q, %v", got, err)
+	}
 	if _, err := y4m.AppendRaw(nil, nil, frame.Geometry{}); err == nil {
 		t.Error("raw: the zero geometry was taken")
 	}
 }
 
 func TestAppendDoesNotAllocate(t *testing.T) {
-	for _, e := range frame.Encodings() {
+	for _, e := range y4m.Encodings() {
 		g, err := frame.NewGeometry(e, 33, 17)
 		if err != nil {
 			t.Fatal(err)

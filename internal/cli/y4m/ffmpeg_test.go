@@ -112,7 +112,7 @@ func worst(a, b []byte) int {
 }
 
 func TestAgainstFFmpeg(t *testing.T) {
-	for _, e := range frame.Encodings() {
+	for _, e := range y4m.Encodings() {
 		for _, size := range [][3]int{{64, 48, 320}, {33, 17, 0}} {
 			width, height, step := size[0], size[1], size[2]
 			t.Run(fmt.Sprintf("%s %dx%d step %d", e, width, height, step), func(t *testing.T) {
