@@ -94,7 +94,7 @@ func subscribe(ctx context.Context, o *options, dir string, c *negotiate.Conn, s
 		Protocol: negotiate.Current(), Stream: stream, Accepts: o.accept, Require: o.require,
 		Wake: o.wake, Credit: o.credit, Client: o.name, BootID: linux.BootID(),
 	}
-	if err := c.Send(&negotiate.Message{Type: negotiate.TypeHello, Hello: hello}); err != nil {
+	if err := ask(c, &negotiate.Message{Type: negotiate.TypeHello, Hello: hello}); err != nil {
 		return nil, fmt.Errorf("subscribing to %s in %s: %w", stream, dir, err)
 	}
 	cn := &connection{dir: dir, conn: c}
@@ -127,7 +127,7 @@ func (cn *connection) step(o *options, stream string, m *negotiate.Message, file
 	case negotiate.TypeOffer:
 		cn.drop() // an offer before, whose probe failed
 		probe := cn.tryOffer(m.Offer, files)
-		return false, cn.conn.Send(&negotiate.Message{Type: negotiate.TypeProbe, Probe: probe})
+		return false, ask(cn.conn, &negotiate.Message{Type: negotiate.TypeProbe, Probe: probe})
 	case negotiate.TypeStart:
 		if cn.first == nil || len(files) < 1 || (o.wake == negotiate.WakePipe && len(files) < 2) {
 			return false, fmt.Errorf("%w: start without an offer or with %d descriptors", ErrProtocol, len(files))

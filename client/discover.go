@@ -29,7 +29,7 @@ func List(ctx context.Context, opts ...Option) ([]Daemon, error) {
 	var out []Daemon
 	err := eachDaemon(ctx, newOptions(opts), func(dir string, c *negotiate.Conn, deadline time.Time) error {
 		d := Daemon{Dir: dir}
-		if err := c.Send(&negotiate.Message{Type: negotiate.TypeList, List: &negotiate.List{}}); err != nil {
+		if err := ask(c, &negotiate.Message{Type: negotiate.TypeList, List: &negotiate.List{}}); err != nil {
 			return err
 		}
 		for {
@@ -54,7 +54,7 @@ func List(ctx context.Context, opts ...Option) ([]Daemon, error) {
 func Status(ctx context.Context, opts ...Option) ([]json.RawMessage, error) {
 	var out []json.RawMessage
 	err := eachDaemon(ctx, newOptions(opts), func(_ string, c *negotiate.Conn, deadline time.Time) error {
-		if err := c.Send(&negotiate.Message{Type: negotiate.TypeStatus}); err != nil {
+		if err := ask(c, &negotiate.Message{Type: negotiate.TypeStatus}); err != nil {
 			return err
 		}
 		m, err := reply(c, negotiate.TypeStatus, deadline)
@@ -109,6 +109,16 @@ func noDaemon(errs []error) error {
 		words = append(words, e.Error())
 	}
 	return fmt.Errorf("%w: %s", kind, strings.Join(words, "; "))
+}
+
+// ask sends a request whose answer is received next. That the daemon has closed
+// the connection is no error here: one that refuses a client at once may have
+// done so before, and the reason lies in the queue.
+func ask(c *negotiate.Conn, m *negotiate.Message) error {
+	if err := c.Send(m); err != nil && !errors.Is(err, negotiate.ErrPeerGone) {
+		return err
+	}
+	return nil
 }
 
 // reply waits for a message of the wanted type and passes over unknown ones.

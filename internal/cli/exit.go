@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/client"
+	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
 // Exit codes of camd and camsub. Scripts rely on them.
@@ -53,6 +54,7 @@ var exitCodes = []struct {
 	{capture.ErrDeviceGone, ExitNotFound},
 	{capture.ErrEndOfStream, ExitOK},
 	{fs.ErrPermission, ExitUnavailable},
+	{negotiate.ErrPeerGone, ExitNotFound}, // holds an EPIPE too, of the socket
 	{context.Canceled, ExitOK},
 	{syscall.EPIPE, ExitOK},
 }

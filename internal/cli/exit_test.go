@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/client"
+	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
 func TestExitCode(t *testing.T) {
@@ -32,6 +33,7 @@ func TestExitCode(t *testing.T) {
 		"format refused":           {capture.ErrFormatRefused, 3},
 		"no daemon":                {client.ErrNoDaemon, 4},
 		"unknown stream":           {client.ErrUnknownStream, 4},
+		"daemon is gone":           {fmt.Errorf("%w: %w", negotiate.ErrPeerGone, syscall.EPIPE), 4},
 		"closed":                   {client.ErrClosed, 4},
 		"device not found":         {capture.ErrDeviceNotFound, 4},
 		"device gone":              {capture.ErrDeviceGone, 4},
