@@ -50,7 +50,7 @@ func TestProtocolHolds(t *testing.T) {
 		{"two readers, join and leave, two frames", large, Config{Frames: 2, Credit: 1, Joins: 1, Kills: true}},
 		{"two readers, without end, kills, joins", large, Config{Credit: 1, OneThread: true, Kills: true, Joins: Endless}},
 		{"two readers, two daemon threads, three frames, kills", large, Config{Frames: 3, Credit: 1, Kills: true}},
-		{"two readers, evicted, five frames", large, Config{Frames: 5, Credit: 1, Slots: 3, Evict: true, OneThread: true}},
+		{"two readers, evicted, four frames", large, Config{Frames: 4, Credit: 1, Slots: 2, Evict: true, OneThread: true}},
 		{"two readers, eager grants, without end", large, Config{Credit: 1, Eager: true, OneThread: true, Kills: true}},
 		{"two readers, two daemon threads, without end, kills", huge, Config{Credit: 1, Kills: true}},
 		{"two greedy readers, without end", huge, Config{Credit: 1, Greedy: true, OneThread: true}},
@@ -76,7 +76,7 @@ func TestProtocolHolds(t *testing.T) {
 func TestMutantsAreCaught(t *testing.T) {
 	// Most show at once in the system that shows most.
 	usual := Config{Credit: 1, OneThread: true, Kills: true, Joins: 1}
-	pressure := Config{Credit: 1, OneThread: true, Evict: true, Slots: 3}
+	pressure := Config{Frames: 4, Credit: 1, OneThread: true, Evict: true, Slots: 2}
 	// The eager rule never skips a reader that keeps to its credit.
 	greedy := Config{Readers: 1, Credit: 1, Greedy: true}
 	other := map[Mutant]Config{

@@ -13,8 +13,7 @@ const (
 	phaseEarly // mutants: before Publish
 )
 
-// The next step of a daemon thread. From opDrain to opGenerate it has the
-// mutex.
+// The next step of a daemon thread. From opDrain to opCount it has the mutex.
 const (
 	opIdle     uint8 = iota
 	opDrain          // load(head), pop the entries
@@ -33,7 +32,7 @@ const (
 	opPublish        // take the mutex, retain the frame, first grant
 )
 
-func (t *thread) locked() bool { return t.op >= opDrain && t.op <= opGenerate }
+func (t *thread) locked() bool { return t.op >= opDrain && t.op <= opCount }
 
 // nextServed is the first served reader at or after r, or readers.
 func (s *state) nextServed(r int) int {
@@ -85,12 +84,9 @@ func (m *model) publisher(s *state) {
 			m.say("publisher: write second half of %d", n.writing)
 		}
 		if m.mutant(WakeBeforeExchange) || m.mutant(WaitingBeforeExchange) {
-			for r := n.nextServed(0); r < readers; r = n.nextServed(r + 1) {
-				t.granted |= 1 << r
-			}
-			if t.granted != 0 {
+			if n.nextServed(0) < readers {
 				t.phase = phaseEarly
-				m.eachGranted(t, opClear)
+				m.eachReader(&n, t, opClear)
 			}
 		}
 	case opPublish:
@@ -196,9 +192,18 @@ func (m *model) noSlot(s *state) {
 	for i := range s.rd {
 		if s.rd[i].served() && s.rd[i].held != 0 {
 			n := *s
-			n.rd[i].flags |= evicted
+			r := &n.rd[i]
 			if m.tracing {
-				m.say("publisher: no free slot, frame dropped, reader %d evicted, %s quarantined", i, set(n.rd[i].held))
+				m.say("publisher: no free slot, frame dropped, reader %d evicted: cas(mail, %d, 0) with %d there", i, r.granted, r.mail)
+			}
+			if r.granted != 0 && r.mail == r.granted {
+				r.mail = 0
+				m.drop(&n, i, r.granted)
+			}
+			r.granted = 0
+			r.flags |= evicted
+			if m.tracing {
+				m.say("quarantine of %s", set(r.held))
 			}
 			m.unlock(&n, &n.pub)
 			m.emit(&n)

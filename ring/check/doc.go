@@ -11,7 +11,7 @@
 //
 // The daemon has two threads under one mutex: the publisher (Acquire, writing
 // the pixels, Publish) and the controller (kick messages, deaths, ends of
-// quarantine, joins). Wake-ups happen outside the mutex. A reader has two
+// quarantine, joins). The wake itself happens outside the mutex. A reader has two
 // threads: one takes and sleeps, one releases. Every access to memory that
 // another process or thread may touch at that time is a step of its own: the
 // exchanges and the compare-and-swap on the mailbox, the loads and stores of

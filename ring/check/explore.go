@@ -57,12 +57,17 @@ func Run(ctx context.Context, cfg Config) (Result, error) {
 			m.successors(&level[k])
 			res.Steps += len(m.next)
 			for j := range m.next {
-				if fault := m.faults[j]; fault != "" {
-					res.States = seen.len()
-					return res, &Violation{Property: fault, Trace: m.trace(seen, done+k)}
-				}
+				fault := m.faults[j]
 				if seen.add(&m.next[j], done+k) {
 					following = append(following, m.next[j])
+					if fault == "" {
+						m.inspect(&m.next[j])
+						fault, m.fault = m.fault, ""
+					}
+				}
+				if fault != "" {
+					res.States = seen.len()
+					return res, &Violation{Property: fault, Trace: m.trace(seen, done+k)}
 				}
 			}
 			if seen.len() > cfg.MaxStates {

@@ -43,7 +43,7 @@ func (m *model) drained(n *state, t *thread, freed bool) {
 	r := &n.rd[t.r]
 	newer := n.newest > r.last
 	switch {
-	case t.phase == phaseAcquire && freed && newer && m.credit(r):
+	case t.phase == phaseAcquire && freed && newer:
 		t.op = opGrant
 	case t.phase == phaseAcquire:
 		m.nextReader(n, t)

@@ -3,41 +3,44 @@
 
 package check
 
-import "math/bits"
-
-// unlock ends the part under the mutex. What follows is the wake-up of the
-// readers that were granted: clear their waiting flags, count, wake.
+// unlock ends what is done for the phase under the mutex. If anybody was
+// granted a word, the waiting flags of all readers are cleared and the counter
+// goes up, still under the mutex; the wake itself comes after it.
 func (m *model) unlock(n *state, t *thread) {
 	if t.phase == phasePublish {
 		n.before = 0
 	}
 	switch {
-	case t.phase == phasePublish && m.mutant(WakeBeforeExchange):
+	case t.granted == 0, t.phase == phasePublish && m.mutant(WakeBeforeExchange):
 		m.finish(n, t)
-	case t.phase == phasePublish && (m.mutant(WaitingBeforeExchange) || t.granted == 0):
-		t.op = opCount
-	case t.granted == 0:
-		m.finish(n, t)
-	case m.mutant(ClearAfterCount), m.mutant(ClearAfterWake):
+	case m.mutant(ClearAfterCount), m.mutant(ClearAfterWake), t.phase == phasePublish && m.mutant(WaitingBeforeExchange):
 		t.op = opCount
 	default:
-		m.eachGranted(t, opClear)
+		m.eachReader(n, t, opClear)
 	}
 }
 
-// eachGranted starts op at the first granted reader.
-func (m *model) eachGranted(t *thread, op uint8) {
-	t.op, t.r = op, uint8(bits.TrailingZeros8(t.granted))
+// eachReader starts op at the first reader.
+func (m *model) eachReader(n *state, t *thread, op uint8) {
+	t.op, t.r = op, uint8(n.nextPresent(0))
+	if t.r == readers {
+		m.finish(n, t)
+	}
 }
 
-// more goes on to the next granted reader and says whether there is one.
-func (t *thread) more() bool {
-	rest := t.granted >> (t.r + 1)
-	if rest == 0 {
-		return false
+// willWake says whether the thread has yet to look after reader i, or to wake
+// all.
+func (t *thread) willWake(i int) bool {
+	return t.granted&(1<<i) != 0 || t.woken != 0
+}
+
+// nextPresent is the first reader at or after r that the daemon has, evicted or
+// not, or readers.
+func (s *state) nextPresent(r int) int {
+	for r < readers && !s.rd[r].is(present) {
+		r++
 	}
-	t.r += 1 + uint8(bits.TrailingZeros8(rest))
-	return true
+	return r
 }
 
 // wake does one step of the wake-up.
@@ -54,7 +57,8 @@ func (m *model) wake(n *state, t *thread) {
 		if t.op == opClear {
 			r.flags &^= waiting
 		}
-		if t.more() {
+		if next := n.nextPresent(int(t.r) + 1); next < readers {
+			t.r = uint8(next)
 			return
 		}
 		switch {
@@ -63,7 +67,7 @@ func (m *model) wake(n *state, t *thread) {
 		case t.op == opPeek, m.mutant(ClearAfterCount), m.mutant(ClearAfterWake):
 			m.finish(n, t)
 		case t.phase == phaseEarly && m.mutant(WaitingBeforeExchange):
-			t.granted, t.op = 0, opPublish
+			t.op = opPublish
 		default:
 			t.op = opCount
 		}
@@ -77,10 +81,10 @@ func (m *model) wake(n *state, t *thread) {
 			m.say("wake: counter++")
 		}
 		switch {
-		case m.mutant(ClearAfterCount) && t.granted != 0:
-			m.eachGranted(t, opClear)
-		case m.mutant(ClearAfterWake) && t.granted != 0:
-			m.eachGranted(t, opPeek)
+		case m.mutant(ClearAfterCount):
+			m.eachReader(n, t, opClear)
+		case m.mutant(ClearAfterWake):
+			m.eachReader(n, t, opPeek)
 		case t.woken != 0:
 			t.op = opWake
 		default:
@@ -96,7 +100,7 @@ func (m *model) wake(n *state, t *thread) {
 			m.say("wake: futex_wake of all")
 		}
 		if m.mutant(ClearAfterWake) {
-			m.eachGranted(t, opClear)
+			m.eachReader(n, t, opClear)
 			return
 		}
 		m.finish(n, t)
