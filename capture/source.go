@@ -50,7 +50,13 @@ type Format struct {
 	Interval time.Duration // nominal time from frame to frame; 0 = not known
 	Clock    frame.Clock   // domain of the capture stamps
 	Held     int           // slots that the source holds at a time (driver queue); 0 = 1
+	// MinSlotBytes is the least capacity of Slot.Data, for drivers that ask for
+	// more memory than the frame has bytes; 0 = Geometry.Size().
+	MinSlotBytes int
 }
+
+// SlotBytes is the memory that a slot of this format needs.
+func (f Format) SlotBytes() int { return max(f.Geometry.Size(), f.MinSlotBytes) }
 
 // Sink is where a source puts its frames.
 type Sink interface {
@@ -82,8 +88,10 @@ type Slot struct {
 	// Index is stable: the same index always has the same address within one
 	// Writer, 0 <= Index < 254. Sources keep per-slot state under it.
 	Index int
-	// Data has Format.Geometry.Size() bytes. Its contents are what the source
-	// left there when the slot last passed through, zero at first.
+	// Data has Format.Geometry.Size() bytes, and capacity for
+	// Format.SlotBytes(), which readers may see but do not look at. Its contents
+	// are what the source left there when the slot last passed through, zero at
+	// first.
 	Data []byte
 }
 
@@ -92,6 +100,9 @@ type Stamp struct {
 	DriverSequence uint64
 	CaptureNanos   int64 // CLOCK_MONOTONIC; 0 = now
 	WallNanos      int64 // CLOCK_REALTIME of the same instant; 0 = derived
+	// Clock is the domain of CaptureNanos where this frame differs from
+	// Format.Clock; 0 = it does not.
+	Clock frame.Clock
 	// CopiedBytes counts bytes of this frame that user-space code copied on
 	// their way into the slot (host_copies); 0 where the device or the kernel
 	// wrote them in place.

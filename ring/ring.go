@@ -23,6 +23,7 @@ type Config struct {
 	Session    frame.Session  // the daemon's
 	Epoch      uint64         // of the stream, from 1
 	Geometry   frame.Geometry // of every frame in this ring
+	SlotBytes  int            // memory of a slot, where the source needs more than Geometry.Size(); else 0
 	Slots      int            // all slots, 1 to MaxSlots; see SlotsFor
 	MaxReaders int            // subscriptions at a time
 	Budget     int            // slots that readers may reserve in all; 0 = no bound but MaxReaders
@@ -53,7 +54,8 @@ type slotState struct {
 type Ring struct {
 	cfg    Config
 	layout Layout
-	size   int
+	size   int // bytes of a frame
+	room   int // bytes of a slot
 	hdr    *linux.Memory
 	pixels *linux.Memory
 	now    func() int64
@@ -84,13 +86,17 @@ func New(cfg Config) (*Ring, error) {
 	if cfg.Slots < 3 || cfg.Slots > MaxSlots {
 		return nil, fmt.Errorf("%w: %d slots, want 3 to %d", ErrConfig, cfg.Slots, MaxSlots)
 	}
+	if cfg.SlotBytes < 0 || cfg.SlotBytes > frame.MaxBytes {
+		return nil, fmt.Errorf("%w: %d bytes a slot, at most %d are supported", ErrConfig, cfg.SlotBytes, frame.MaxBytes)
+	}
 	if cfg.Generation == nil || cfg.MaxReaders < 1 || cfg.Epoch == 0 {
 		return nil, fmt.Errorf("%w: no generation counter, no readers or epoch 0", ErrConfig)
 	}
 	r := &Ring{
 		cfg:    cfg,
 		size:   cfg.Geometry.Size(),
-		layout: newLayout(cfg.Slots, cfg.Geometry.Size(), cfg.Epoch),
+		room:   max(cfg.Geometry.Size(), cfg.SlotBytes),
+		layout: newLayout(cfg.Slots, max(cfg.Geometry.Size(), cfg.SlotBytes), cfg.Epoch),
 		now:    cfg.Now,
 		slots:  make([]slotState, cfg.Slots),
 		free:   make([]int, 0, cfg.Slots),
@@ -180,10 +186,11 @@ func duplicate(fd int) (int, error) {
 	return n, nil
 }
 
-// Data is the memory of a slot, Geometry().Size() bytes.
+// Data is the memory of a slot, Geometry().Size() bytes with capacity for
+// Config.SlotBytes.
 func (r *Ring) Data(slot int) []byte {
 	start := int64(slot) * r.layout.StrideBytes
-	return r.pixels.Data[start : start+int64(r.size) : start+int64(r.size)]
+	return r.pixels.Data[start : start+int64(r.size) : start+int64(r.room)]
 }
 
 // Acquire takes a free slot for the source and gives it a new generation. With

@@ -63,7 +63,7 @@ func (s *Sink) Open(stream string, f capture.Format) (capture.Writer, error) {
 		s.writers = make(map[string]*writer)
 	}
 	if old := s.writers[stream]; old != nil {
-		if old.format.Geometry == f.Geometry {
+		if old.format.Geometry == f.Geometry && old.format.SlotBytes() == f.SlotBytes() {
 			old.format = f
 			return old, nil
 		}
@@ -81,7 +81,7 @@ func (s *Sink) Open(stream string, f capture.Format) (capture.Writer, error) {
 	}
 	w := &writer{s: s, stream: stream, format: f}
 	for i := range n {
-		w.slots = append(w.slots, &capture.Slot{Index: i, Data: make([]byte, f.Geometry.Size())})
+		w.slots = append(w.slots, &capture.Slot{Index: i, Data: make([]byte, f.Geometry.Size(), f.SlotBytes())})
 	}
 	w.out = make([]bool, n)
 	s.writers[stream] = w

@@ -93,12 +93,12 @@ func (s *stream) open(f capture.Format) (capture.Writer, error) {
 	if need := max(f.Held, 1) + 2; slots < need {
 		return nil, fmt.Errorf("%w: %s: slots=%d, this source needs at least %d", capture.ErrConfig, s.name, slots, need)
 	}
-	if err := room(s.name, slots, f.Geometry.Size(), linux.MemoryLimits()); err != nil {
+	if err := room(s.name, slots, f.SlotBytes(), linux.MemoryLimits()); err != nil {
 		return nil, err
 	}
 	r, err := ring.New(ring.Config{
 		Name: s.name, Session: s.camera.d.session, Epoch: epoch, Geometry: f.Geometry,
-		Slots: slots, MaxReaders: l.subscribers, Budget: l.subscribers * (l.credit + 1),
+		SlotBytes: f.SlotBytes(), Slots: slots, MaxReaders: l.subscribers, Budget: l.subscribers * (l.credit + 1),
 		Generation: &s.generation, EvictAfter: l.evictAfter,
 	})
 	if err != nil {
@@ -201,6 +201,9 @@ func (w *writer) Commit(slot *capture.Slot, st capture.Stamp) {
 		Sequence: s.seq, DriverSequence: st.DriverSequence,
 		CaptureNanos: st.CaptureNanos, WallNanos: st.WallNanos, ReadyNanos: ready,
 		Clock: s.format.Clock, Flags: st.Flags, Bytes: len(slot.Data),
+	}
+	if st.Clock != frame.ClockUnknown {
+		m.Clock = st.Clock
 	}
 	if m.CaptureNanos == 0 {
 		m.CaptureNanos = ready
