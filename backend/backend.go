@@ -7,11 +7,16 @@ package backend
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
+
+// ErrRemoved is the cause of a context that ends because the camera was taken
+// out while the daemon runs on.
+var ErrRemoved = errors.New("camera removed")
 
 // Backend carries the frames of one stream to subscribers in one way.
 type Backend interface {

@@ -41,10 +41,12 @@ func (l *logText) Write(p []byte) (int, error) {
 	return l.text.Write(p)
 }
 
-func (l *logText) contains(s string) bool {
+func (l *logText) contains(s string) bool { return l.count(s) > 0 }
+
+func (l *logText) count(s string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return bytes.Contains(l.text.Bytes(), []byte(s))
+	return bytes.Count(l.text.Bytes(), []byte(s))
 }
 
 // rig is a Backend behind a real socket; the test is source and clients.

@@ -53,18 +53,18 @@ type Backend struct {
 var _ backend.Backend = (*Backend)(nil)
 
 // SetRing puts a new epoch in place of the one before, which it retires.
-// Subscribers are told and go over as they acknowledge. nil ends the stream.
+// Subscribers keep their places: they are made here, before anyone new can ask
+// for one. They are told and go over as they acknowledge. nil ends the stream.
 func (b *Backend) SetRing(r *ring.Ring) {
 	b.mu.Lock()
 	old := b.ring
 	b.ring = r
-	subs := slices.Clone(b.subs)
-	b.mu.Unlock()
 	if r != nil {
-		for _, s := range subs {
-			s.reconfigure()
+		for _, s := range b.subs {
+			s.reserve(r)
 		}
 	}
+	b.mu.Unlock()
 	if old != nil {
 		old.Retire()
 	}
@@ -109,7 +109,9 @@ func (b *Backend) Serve(ctx context.Context, conn *negotiate.Conn, h *negotiate.
 	}
 	b.mu.Lock()
 	b.subs = append(b.subs, s)
-	newest := b.ring
+	if b.ring != nil && b.ring != s.ring {
+		s.reserve(b.ring) // the format changed during the hand-shake
+	}
 	b.mu.Unlock()
 	defer func() {
 		b.mu.Lock()
@@ -118,9 +120,6 @@ func (b *Backend) Serve(ctx context.Context, conn *negotiate.Conn, h *negotiate.
 		}
 		b.mu.Unlock()
 	}()
-	if newest != s.ring {
-		s.reconfigure() // the format changed during the hand-shake
-	}
 	return s.serve(ctx)
 }
 
@@ -131,19 +130,28 @@ func (b *Backend) addReader(credit int, pipe func() (int, error)) (*ring.Ring, *
 		if r == nil {
 			return nil, nil, backend.Declined(negotiate.BackendSHM, negotiate.ReasonNotReady, "the camera has not delivered a format yet")
 		}
-		fd, err := pipe()
-		if err != nil {
-			return nil, nil, err
-		}
-		rd, err := r.AddReader(credit, fd)
+		rd, err := addReader(r, credit, pipe)
 		if err == nil {
 			return r, rd, nil
 		}
-		closeAll(fd)
 		if !errors.Is(err, ring.ErrRetired) || b.current() == r {
 			return nil, nil, err
 		}
 	}
+}
+
+// addReader hands the reader its end of the wake-up pipe.
+func addReader(r *ring.Ring, credit int, pipe func() (int, error)) (*ring.Reader, error) {
+	fd, err := pipe()
+	if err != nil {
+		return nil, err
+	}
+	rd, err := r.AddReader(credit, fd)
+	if err != nil {
+		closeAll(fd)
+		return nil, err
+	}
+	return rd, nil
 }
 
 func (b *Backend) credit(h *negotiate.Hello) int {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"net"
 	"os"
 	"sync"
 	"time"
@@ -24,6 +25,9 @@ import (
 // socket says the same at once, unless the process left it to a child.
 const exitPoll = 100 * time.Millisecond
 
+// warnEvery is the least time between two lines about one subscription's frames.
+const warnEvery = time.Minute
+
 // subscription is one client of the stream. Serve's goroutine receives; watch's
 // goroutine sends.
 type subscription struct {
@@ -37,10 +41,20 @@ type subscription struct {
 	log      *slog.Logger
 
 	mu      sync.Mutex
-	ring    *ring.Ring
-	reader  *ring.Reader
-	pending *ring.Reader // announced, not acknowledged
+	ring    *ring.Ring   // the newest that the client was told of
+	reader  *ring.Reader // the one that it reads from
+	pending *ring.Reader // of ring, announced and not acknowledged
+	next    place        // in the newest ring, to be announced
+	before  ring.ReaderStats
 	evicted error
+	warned  time.Time // last line about frames held for long
+}
+
+// place is a reader in an epoch, or why there is none.
+type place struct {
+	ring   *ring.Ring
+	reader *ring.Reader
+	err    error
 }
 
 // agree is the hand-shake up to START.
@@ -117,7 +131,11 @@ func (s *subscription) serve(ctx context.Context) error {
 		defer close(done)
 		s.watch(over)
 		if ctx.Err() != nil {
-			_ = s.conn.Send(&negotiate.Message{Type: negotiate.TypeBye, Bye: &negotiate.Bye{Reason: "shutdown"}})
+			reason := "shutdown"
+			if errors.Is(context.Cause(ctx), backend.ErrRemoved) {
+				reason = "removed"
+			}
+			s.bye(reason)
 		}
 		_ = s.conn.Close() // ends receive
 	}()
@@ -175,7 +193,7 @@ func (s *subscription) watch(ctx context.Context) {
 			return
 		case <-s.changed:
 			if err := s.announce(); err != nil {
-				s.log.Warn("subscriber cut off", "reason", negotiate.ReasonNotReading, "err", err)
+				s.cutOff(err)
 				return
 			}
 		case <-ended:
@@ -190,17 +208,40 @@ func (s *subscription) watch(ctx context.Context) {
 	}
 }
 
-// warn names a reader that holds a frame for long, once each time it begins.
+// cutOff says why a subscription cannot go over to a new epoch.
+func (s *subscription) cutOff(err error) {
+	if errors.Is(err, negotiate.ErrPeerGone) || errors.Is(err, net.ErrClosed) {
+		return // it is over anyway
+	}
+	reason := cutReason(err)
+	s.log.Warn("subscriber cut off", "reason", reason, "err", err)
+	if reason != negotiate.ReasonNotReading {
+		s.bye(fmt.Sprintf("%s: %v", reason, err))
+	}
+}
+
+// warn names a reader that holds a frame for long when it begins, at most once
+// a minute: one that reads slowly is in that state again and again.
 func (s *subscription) warn(before bool) bool {
 	s.mu.Lock()
 	rd := s.reader
 	s.mu.Unlock()
 	i := rd.Info()
 	hoarding := i.Oldest > HoardingAfter
-	if hoarding && !before {
+	if hoarding && !before && s.mayWarn(time.Now()) {
 		s.log.Warn("subscriber holds a frame for long", "command", linux.Command(s.conn.Peer().PID), "held", i.Held, "age", i.Oldest.Round(time.Millisecond))
 	}
 	return hoarding
+}
+
+func (s *subscription) mayWarn(now time.Time) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now.Sub(s.warned) < warnEvery {
+		return false
+	}
+	s.warned = now
+	return true
 }
 
 // evict tells the client that its subscription is over and waits until its
@@ -242,8 +283,20 @@ func (s *subscription) evict(ctx context.Context) {
 	}
 }
 
-// reconfigure has the newest epoch announced.
-func (s *subscription) reconfigure() {
+// reserve makes the subscription's place in a new epoch and has it announced.
+// It never waits for the client.
+func (s *subscription) reserve(r *ring.Ring) {
+	s.mu.Lock()
+	credit := s.reader.Credit()
+	s.mu.Unlock()
+	rd, err := addReader(r, credit, s.pipeEnd)
+	s.mu.Lock()
+	stale := s.next.reader
+	s.next = place{ring: r, reader: rd, err: err}
+	s.mu.Unlock()
+	if stale != nil {
+		stale.Remove()
+	}
 	select {
 	case s.changed <- struct{}{}:
 	default:
@@ -253,24 +306,27 @@ func (s *subscription) reconfigure() {
 // announce sends RECONFIG for the newest epoch.
 func (s *subscription) announce() error {
 	s.mu.Lock()
-	credit := s.reader.Credit()
-	s.mu.Unlock()
-	r, rd, err := s.b.addReader(credit, s.pipeEnd)
-	if err != nil {
-		return err
+	next := s.next
+	s.next = place{}
+	if next.reader == nil {
+		s.mu.Unlock()
+		return next.err
 	}
-	info := s.b.Info()
-	info.Geometry, info.Epoch = r.Geometry(), r.Epoch()
-	s.mu.Lock()
 	stale := s.pending
-	s.pending, s.ring = rd, r
+	s.pending, s.ring = next.reader, next.ring
 	s.mu.Unlock()
 	if stale != nil {
 		stale.Remove()
 	}
-	return s.send(&negotiate.Message{Type: negotiate.TypeReconfig, Reconfig: &negotiate.Reconfig{
-		Stream: info, Layout: layoutMessage(r.Layout()), Reader: rd.ID(),
-	}}, r, rd)
+	info := s.b.Info()
+	info.Geometry, info.Epoch = next.ring.Geometry(), next.ring.Epoch()
+	err := s.send(&negotiate.Message{Type: negotiate.TypeReconfig, Reconfig: &negotiate.Reconfig{
+		Stream: info, Layout: layoutMessage(next.ring.Layout()), Reader: next.reader.ID(),
+	}}, next.ring, next.reader)
+	if errors.Is(err, ring.ErrRetired) {
+		return nil // replaced meanwhile: the next one is announced right after
+	}
+	return err
 }
 
 func (s *subscription) acknowledged(epoch uint64) {
@@ -279,43 +335,25 @@ func (s *subscription) acknowledged(epoch uint64) {
 	if s.pending == nil || s.ring.Epoch() != epoch {
 		return // an epoch that was itself replaced meanwhile
 	}
+	s.before = sum(s.before, s.reader.Info().ReaderStats)
 	s.reader.Remove()
 	s.reader, s.pending = s.pending, nil
 	s.reader.Start()
+}
+
+func (s *subscription) bye(reason string) {
+	_ = s.conn.Send(&negotiate.Message{Type: negotiate.TypeBye, Bye: &negotiate.Bye{Reason: reason}})
 }
 
 // end gives back everything.
 func (s *subscription) end() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, rd := range []*ring.Reader{s.reader, s.pending} {
+	for _, rd := range []*ring.Reader{s.reader, s.pending, s.next.reader} {
 		if rd != nil {
 			rd.Remove()
 		}
 	}
 	closeAll(s.pipe[:]...)
 	s.pipe = [2]int{-1, -1}
-}
-
-func (s *subscription) status() backend.Subscriber {
-	s.mu.Lock()
-	rd := s.reader
-	s.mu.Unlock()
-	i := rd.Info()
-	p := s.conn.Peer()
-	wake := negotiate.WakeFutex
-	if s.hello.Wake != "" {
-		wake = s.hello.Wake
-	}
-	out := backend.Subscriber{
-		Stream: s.b.Stream, Backend: negotiate.BackendSHM, Wake: string(wake),
-		PID: p.PID, UID: p.UID, Command: linux.Command(p.PID), Client: s.hello.Client,
-		Since: s.since, Credit: i.Credit, Held: i.Held, OldestMS: i.Oldest.Milliseconds(),
-		Granted: i.Granted, Overwritten: i.Overwritten, Skipped: i.Skipped, Released: i.Released,
-		Hoarding: i.Oldest > HoardingAfter, Rejected: s.rejected,
-	}
-	if i.Ended != nil {
-		out.Evicted = i.Ended.Error()
-	}
-	return out
 }

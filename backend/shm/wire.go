@@ -94,6 +94,19 @@ func probeReason(r negotiate.Reason) negotiate.Reason {
 	return negotiate.ReasonProbeMismatch
 }
 
+// cutReason is why a running subscription cannot go on.
+func cutReason(err error) negotiate.Reason {
+	switch {
+	case errors.Is(err, negotiate.ErrNotReading):
+		return negotiate.ReasonNotReading
+	case errors.Is(err, ring.ErrFull):
+		return negotiate.ReasonRingFull
+	case errors.Is(err, linux.ErrNoMemory), errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
+		return negotiate.ReasonLimit
+	}
+	return negotiate.ReasonProtocol
+}
+
 func endReason(err, evicted error) string {
 	switch {
 	case evicted != nil:

@@ -1,0 +1,165 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package shm
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-3c7e7623/camd/negotiate"
+	"github.com/seed-3c7e7623/camd/ring"
+)
+
+func TestTwoReconfigsBeforeAnAck(t *testing.T) {
+	rg := newRig(t)
+	rg.publish(rg.newRing(nil))
+	p := rg.join(negotiate.Hello{})
+	l := p.take()
+	p.view.Release(l.Word)
+	rg.newRing(nil)
+	first := p.reconfigured()
+	newest := rg.newRing(nil)
+	second := p.reconfigured()
+	if first != 2 || second != 3 {
+		t.Fatalf("epochs %d and %d were announced, want 2 and 3", first, second)
+	}
+	want := rg.publish(newest)
+	p.acknowledge(first) // of an epoch that is over
+	p.acknowledge(99)    // of none
+	p.acknowledge(second)
+	if l := p.take(); l.Meta.Sequence != want {
+		t.Errorf("took frame %d, want %d", l.Meta.Sequence, want)
+	}
+	if u := newest.Usage(); u.Readers != 1 {
+		t.Errorf("%d readers in the newest epoch, want 1", u.Readers)
+	}
+}
+
+// A client that never acknowledges gets no frames and costs others nothing.
+func TestClientThatNeverAcknowledges(t *testing.T) {
+	rg := newRig(t)
+	rg.newRing(nil)
+	lazy, good := rg.join(negotiate.Hello{}), rg.join(negotiate.Hello{})
+	var newest *ring.Ring
+	for range 10 {
+		newest = rg.newRing(nil)
+		good.acknowledge(good.reconfigured())
+		want := rg.publish(newest)
+		if l := good.take(); l.Meta.Sequence != want {
+			t.Fatalf("took frame %d, want %d", l.Meta.Sequence, want)
+		}
+	}
+	for range 50 {
+		want := rg.publish(newest)
+		l := good.take()
+		for l.Meta.Sequence != want {
+			good.view.Release(l.Word)
+			l = good.take()
+		}
+		good.view.Release(l.Word)
+	}
+	if u := newest.Usage(); u.Readers != 2 || newest.Stats().NoSlot != 0 {
+		t.Errorf("usage %+v, %d frames without a slot", u, newest.Stats().NoSlot)
+	}
+	_ = lazy.conn.Close()
+	lazy.over()
+	if u := newest.Usage(); u.Readers != 1 {
+		t.Errorf("%d readers after it left, want 1", u.Readers)
+	}
+}
+
+// Formats that follow each other faster than a subscription announces them are
+// no reason to cut it off.
+func TestManyFormatsAtOnce(t *testing.T) {
+	rg := newRig(t)
+	rg.newRing(nil)
+	p := rg.join(negotiate.Hello{})
+	var newest *ring.Ring
+	for range 50 {
+		for range 5 {
+			newest = rg.newRing(nil)
+		}
+		for p.reconfigured() != rg.epoch {
+		}
+	}
+	p.acknowledge(rg.epoch)
+	want := rg.publish(newest)
+	if l := p.take(); l.Meta.Sequence != want {
+		t.Errorf("took frame %d, want %d", l.Meta.Sequence, want)
+	}
+}
+
+// Who is there keeps its place when the format changes, however early somebody
+// new asks.
+func TestNewcomerTakesNoPlaceAtAChangeOfFormat(t *testing.T) {
+	for range 20 {
+		rg := newRig(t)
+		rg.newRing(func(c *ring.Config) { c.MaxReaders = 1 })
+		p := rg.join(negotiate.Hello{})
+		rg.newRing(func(c *ring.Config) { c.MaxReaders = 1 })
+		_, _, err := rg.addReader(2, func() (int, error) { return -1, nil })
+		if !errors.Is(err, ring.ErrFull) {
+			t.Fatalf("a newcomer got %v, want %v", err, ring.ErrFull)
+		}
+		p.acknowledge(p.reconfigured())
+	}
+}
+
+// A new epoch with fewer places says why a subscription ends.
+func TestNoPlaceInTheNewEpoch(t *testing.T) {
+	rg := newRig(t)
+	rg.newRing(nil)
+	a, b := rg.join(negotiate.Hello{}), rg.join(negotiate.Hello{})
+	rg.newRing(func(c *ring.Config) { c.MaxReaders = 1 })
+	a.reconfigured()
+	m, _ := b.receive(negotiate.TypeBye)
+	if !strings.Contains(m.Bye.Reason, string(negotiate.ReasonRingFull)) {
+		t.Errorf("goodbye %q, want the reason %s", m.Bye.Reason, negotiate.ReasonRingFull)
+	}
+	b.over()
+	if !rg.log.contains("reason=ring_full") || rg.log.contains("reason=not_reading") {
+		t.Error("the log does not say that the ring is full")
+	}
+}
+
+func TestClientThatNeverReads(t *testing.T) {
+	rg := newRig(t)
+	rg.newRing(nil)
+	p := rg.join(negotiate.Hello{})
+	p.server.WriteTimeout = time.Millisecond
+	for {
+		select {
+		case <-p.done:
+			if !rg.log.contains("reason=not_reading") {
+				t.Error("the log does not say why it was cut off")
+			}
+			return
+		default:
+			rg.newRing(nil)
+		}
+		if rg.epoch > 100000 {
+			t.Fatal("never cut off")
+		}
+	}
+}
+
+// Status does not begin anew with each epoch.
+func TestCountersGoOnThroughEpochs(t *testing.T) {
+	rg := newRig(t)
+	r := rg.newRing(nil)
+	p := rg.join(negotiate.Hello{})
+	for range 3 {
+		rg.publish(r)
+		p.view.Release(p.take().Word)
+		r = rg.newRing(nil)
+		p.acknowledge(p.reconfigured())
+	}
+	rg.publish(r)
+	p.take()
+	if s := rg.Subscribers()[0]; s.Granted != 4 {
+		t.Errorf("%d frames granted in all epochs, want 4", s.Granted)
+	}
+}
