@@ -110,11 +110,7 @@ func eightSubscribers(t *testing.T, stopped uint64) {
 	victim.awaitErr("holding 2 frames")
 	d.subscriber(slow, 10)
 	d.subscriber(stoppedOne, 10)
-	stoppedOne.signal(syscall.SIGSTOP)
-	eventually(t, "reader is stopped", func() (bool, string) {
-		s := processState(stoppedOne.pid())
-		return s == 'T', string(s)
-	})
+	stoppedOne.stop()
 	d.advance(stopped / 2)
 	victim.kill()
 	d.subscribed(7)

@@ -144,11 +144,7 @@ func TestStoppedReaderContinuesWithNewest(t *testing.T) {
 			d := startDaemon(t, "test=pattern,320x240@60")
 			r := d.reader("-wake", wake)
 			r.await(10)
-			r.signal(syscall.SIGSTOP)
-			eventually(t, "reader is stopped", func() (bool, string) {
-				s := processState(r.pid())
-				return s == 'T', string(s)
-			})
+			r.stop()
 			d.advance(60)
 			before := r.frames()
 			last := before[len(before)-1].seq

@@ -182,6 +182,16 @@ func (p *process) wait() int {
 	return p.cmd.ProcessState.ExitCode()
 }
 
+// stop stops it, until the test sends SIGCONT.
+func (p *process) stop() {
+	p.t.Helper()
+	p.signal(syscall.SIGSTOP)
+	eventually(p.t, p.name+" is stopped", func() (bool, string) {
+		s := processState(p.pid())
+		return s == 'T', string(s)
+	})
+}
+
 // kill ends it with SIGKILL and reaps it.
 func (p *process) kill() {
 	p.signal(syscall.SIGKILL)

@@ -1,0 +1,85 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package e2e
+
+import (
+	"context"
+	"testing"
+
+	"github.com/seed-3c7e7623/camd/capture/pattern"
+	"github.com/seed-3c7e7623/camd/client"
+	"github.com/seed-3c7e7623/camd/frame"
+)
+
+// TestChangeOfSize changes the size of a stream under its readers, again and
+// again: they go over without connecting anew, and what they hold stays.
+func TestChangeOfSize(t *testing.T) {
+	t.Parallel()
+	d := startDaemon(t, "test=pattern,320x240@60,fault.resize=700ms")
+	verified := d.camsub("hz", "test/color", "--verify", "--format", "json")
+	futex, pipe := d.reader(), d.reader("-wake", "pipe")
+	base := settled(t, d.pid())
+
+	ctx, cancel := context.WithTimeout(t.Context(), hung)
+	defer cancel()
+	sub := subscribe(t, ctx, d, client.WithCredit(3))
+	var kept client.Frame
+	sizes := map[int]bool{}
+	epochs := uint64(0)
+	for last := uint64(0); epochs < 5; {
+		f, err := sub.Next(ctx)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sizes[f.Geometry().Width] = true
+		if e := f.Epoch(); e != last {
+			if last != 0 && f.Meta().Flags&frame.Discontinuity == 0 {
+				t.Errorf("first frame of epoch %d is not marked as a discontinuity", e)
+			}
+			epochs, last = epochs+1, e
+		}
+		if err := pattern.VerifyNumber(f.Geometry(), f.Data(), f.Meta().DriverSequence); err != nil {
+			t.Errorf("epoch %d: %v", f.Epoch(), err)
+		}
+		if epochs == 1 && kept == (client.Frame{}) {
+			kept = f // of the first epoch, to the end
+			continue
+		}
+		f.Release()
+	}
+	if len(sizes) != 2 {
+		t.Errorf("%d sizes were seen, want 2", len(sizes))
+	}
+	if err := kept.Valid(); err != nil {
+		t.Errorf("frame of an epoch that is over: %v", err)
+	}
+	if err := pattern.VerifyNumber(kept.Geometry(), kept.Data(), kept.Meta().DriverSequence); err != nil {
+		t.Errorf("frame of an epoch that is over: %v", err)
+	}
+	kept.Release()
+	if st := sub.Stats(); st.Reconnects != 0 {
+		t.Errorf("%d reconnects", st.Reconnects)
+	}
+	if err := sub.Close(); err != nil {
+		t.Error(err)
+	}
+
+	back(t, "camd", d.pid(), resources{fds: base.fds, rings: base.rings, anonymous: base.anonymous})
+	for _, r := range []reader{futex, pipe} {
+		frames := r.frames()
+		if first, last := frames[0].epoch, frames[len(frames)-1].epoch; last < first+4 {
+			t.Errorf("reader saw epochs %d to %d", first, last)
+		}
+		if checkOrder(t, frames) != 1 {
+			t.Error("more than one session")
+		}
+		if _, _, reconnects := r.end(); reconnects != 0 {
+			t.Errorf("%d reconnects", reconnects)
+		}
+	}
+	verified.interrupt()
+	if r := hzOf(t, verified); r.Verify.Torn != 0 || r.Verify.Stale != 0 || r.Reconnects != 0 {
+		t.Errorf("camsub through %d epochs: %+v, %+v", epochs, r, r.Verify)
+	}
+}
