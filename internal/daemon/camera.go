@@ -72,10 +72,11 @@ type camera struct {
 	source capture.Source
 	super  *capture.Supervisor
 	log    *slog.Logger
-	done   chan struct{}
-	life   context.Context // of this camera, for its subscriptions
-	cancel context.CancelFunc
-	err    error // of the supervisor, after done
+	life   context.Context // from start to Remove or the end of the daemon
+	cancel context.CancelCauseFunc
+	ended  chan struct{} // the source is over, its streams stay
+	err    error         // of the supervisor, after ended
+	done   chan struct{} // the streams are over as well
 	// missing gets the error of the first run if the device was not there.
 	missing chan error
 
@@ -105,6 +106,18 @@ func (f *firstRun) Run(ctx context.Context, sink capture.Sink) error {
 	return err
 }
 
+// memory is how many slots a stream's ring has, with a source that holds some
+// of them, and how many of these all subscribers together may reserve. As long
+// as nobody chose the number of slots, the source is never without one.
+func (l limits) memory(held int) (slots, budget int) {
+	budget = l.subscribers * (l.credit + 1)
+	if l.slots > 0 {
+		return l.slots, budget
+	}
+	slots = min(ring.SlotsFor(held, l.subscribers, l.credit), ring.MaxSlots)
+	return slots, min(budget, slots-ring.SlotsFor(held, 0, 0))
+}
+
 func newCamera(d *Daemon, spec capture.Spec) (*camera, error) {
 	l, err := takeLimits(&spec)
 	if err != nil {
@@ -120,7 +133,8 @@ func newCamera(d *Daemon, spec capture.Spec) (*camera, error) {
 	}
 	c := &camera{
 		d: d, spec: spec, limits: l, source: source,
-		log: d.log.With("camera", spec.Name), done: make(chan struct{}), missing: make(chan error, 1),
+		log:   d.log.With("camera", spec.Name),
+		ended: make(chan struct{}), done: make(chan struct{}), missing: make(chan error, 1),
 	}
 	c.super = &capture.Supervisor{
 		Name: spec.Name, Source: &firstRun{Source: source, missing: c.missing}, Sink: c, Log: d.log,
@@ -129,17 +143,16 @@ func newCamera(d *Daemon, spec capture.Spec) (*camera, error) {
 	return c, nil
 }
 
-// run supervises until ctx is done or the camera is over.
+// run supervises until ctx is done. A camera that comes to its end before keeps
+// its streams: subscribers stay connected, and late ones see the last frame.
 func (c *camera) run(ctx context.Context) {
 	defer close(c.done)
 	c.err = c.super.Run(ctx)
-	c.mu.Lock()
-	streams := slices.Clone(c.streams)
-	c.mu.Unlock()
-	if ctx.Err() != nil {
-		for _, s := range streams {
-			s.close()
-		}
+	close(c.ended)
+	c.d.cameraEnded()
+	<-ctx.Done()
+	for _, s := range c.all() {
+		s.close()
 	}
 }
 

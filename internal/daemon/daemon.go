@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-3c7e7623/camd/backend"
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/frame"
 	"github.com/seed-3c7e7623/camd/internal/linux"
@@ -25,6 +26,8 @@ var (
 	ErrDuplicate = errors.New("camera name used twice")
 	// ErrUnknownCamera: there is no camera of that name.
 	ErrUnknownCamera = errors.New("unknown camera")
+	// ErrNotRunning: the daemon has not started or is ending.
+	ErrNotRunning = errors.New("camd is not running")
 	// ErrLimits: the process may not use as many files as it needs.
 	ErrLimits = errors.New("limits of the process are too low")
 )
@@ -52,6 +55,7 @@ type Daemon struct {
 	mu      sync.Mutex
 	ctx     context.Context // of Run; cameras added later live as long
 	cameras []*camera
+	epochs  map[string]uint64 // last one by stream, also of cameras that were removed
 	running sync.WaitGroup
 	ended   chan struct{} // capacity 1: a camera is over
 }
@@ -69,6 +73,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	d.host, _ = os.Hostname()
 	d.started = time.Now()
 	d.ended = make(chan struct{}, 1)
+	d.epochs = make(map[string]uint64)
 
 	cameras, err := d.build()
 	if err != nil {
@@ -88,7 +93,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 	d.ctx = ctx
 	d.mu.Unlock()
 	for _, c := range cameras {
-		d.start(c)
+		if d.start(c) != nil {
+			break // ctx is done already
+		}
 	}
 	served := make(chan struct{})
 	go func() {
@@ -100,7 +107,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 		d.Ready(listener.Dir())
 	}
 	err = d.wait(ctx)
+	d.mu.Lock() // no camera starts after this
 	cancel()
+	d.mu.Unlock()
 	d.running.Wait()
 	<-served
 	if err == nil {
@@ -148,44 +157,71 @@ func checkFiles(cameras []*camera, limit int64) error {
 	return nil
 }
 
-func (d *Daemon) start(c *camera) {
+func (d *Daemon) start(c *camera) error {
 	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.ctx == nil || d.ctx.Err() != nil {
+		return ErrNotRunning
+	}
+	if slices.ContainsFunc(d.cameras, func(x *camera) bool { return x.spec.Name == c.spec.Name }) {
+		return fmt.Errorf("%w: %s", ErrDuplicate, c.spec.Name)
+	}
 	d.cameras = append(d.cameras, c)
-	ctx, cancel := context.WithCancel(d.ctx)
-	c.life, c.cancel = ctx, cancel
-	d.mu.Unlock()
+	c.life, c.cancel = context.WithCancelCause(d.ctx)
 	d.running.Add(1)
 	go func() {
 		defer d.running.Done()
-		defer cancel()
-		c.run(ctx)
-		select {
-		case d.ended <- struct{}{}:
-		default:
-		}
+		defer c.cancel(nil)
+		c.run(c.life)
 	}()
+	return nil
 }
 
-// Add starts a camera while the daemon runs.
+// cameraEnded has wait look at what is left.
+func (d *Daemon) cameraEnded() {
+	select {
+	case d.ended <- struct{}{}:
+	default:
+	}
+}
+
+// nextEpoch counts a stream's epochs for as long as the daemon runs, also
+// through a camera that is removed and added again: session, epoch and sequence
+// name one frame only.
+func (d *Daemon) nextEpoch(stream string) uint64 {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.epochs[stream]++
+	return d.epochs[stream]
+}
+
+// Add starts a camera while the daemon runs. It fails with ErrNotRunning,
+// ErrDuplicate, ErrLimits or capture.ErrConfig.
 func (d *Daemon) Add(spec capture.Spec) error {
+	d.mu.Lock()
+	running := d.ctx != nil
+	d.mu.Unlock()
+	if !running {
+		return ErrNotRunning
+	}
 	c, err := newCamera(d, spec)
 	if err != nil {
 		return err
 	}
-	if d.camera(spec.Name) != nil {
-		return fmt.Errorf("%w: %s", ErrDuplicate, spec.Name)
+	if err := checkFiles(append(d.all(), c), linux.FileLimit()); err != nil {
+		return err
 	}
-	d.start(c)
-	return nil
+	return d.start(c)
 }
 
-// Remove stops a camera, ends its subscriptions and waits for it.
+// Remove stops a camera, ends its subscriptions and waits for its source and
+// memory. The daemon runs on, also without any camera.
 func (d *Daemon) Remove(name string) error {
 	c := d.camera(name)
 	if c == nil {
 		return fmt.Errorf("%w: %s", ErrUnknownCamera, name)
 	}
-	c.cancel()
+	c.cancel(backend.ErrRemoved)
 	<-c.done
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -222,8 +258,8 @@ func (d *Daemon) wait(ctx context.Context) error {
 				case missing <- fmt.Errorf("camera %s: %w", c.spec.Name, err):
 				default:
 				}
-			case <-ctx.Done():
-			case <-c.done:
+			case <-c.life.Done():
+			case <-c.ended:
 			}
 		}()
 	}
@@ -242,17 +278,21 @@ func (d *Daemon) wait(ctx context.Context) error {
 }
 
 // over reports whether the daemon has to end, and why: a required camera
-// failed, or no camera is left that could deliver.
+// failed, or every camera came to its end by itself.
 func (d *Daemon) over() (bool, error) {
 	var first error
-	left := 0
+	left, ended := 0, 0
 	for _, c := range d.all() {
 		select {
-		case <-c.done:
+		case <-c.ended:
 		default:
 			left++
 			continue
 		}
+		if c.life.Err() != nil {
+			continue // it was removed
+		}
+		ended++
 		if c.err == nil || errors.Is(c.err, capture.ErrEndOfStream) {
 			continue
 		}
@@ -264,7 +304,7 @@ func (d *Daemon) over() (bool, error) {
 			first = err
 		}
 	}
-	if left > 0 {
+	if left > 0 || ended == 0 {
 		return false, nil
 	}
 	d.log.Info("every camera has ended")

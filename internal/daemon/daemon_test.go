@@ -44,12 +44,19 @@ func boot(t testing.TB, dir string, cameras ...string) (*Daemon, func()) {
 		}
 		d.Cameras = append(d.Cameras, spec)
 	}
+	return d, run(t, d)
+}
+
+// run starts a daemon and returns what ends it, which the end of the test does
+// too.
+func run(t testing.TB, d *Daemon) (stop func()) {
+	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	ready, done := make(chan struct{}), make(chan error, 1)
 	d.Ready = func(string) { close(ready) }
 	go func() { done <- d.Run(ctx) }()
 	stopped := false
-	stop := func() {
+	stop = func() {
 		if stopped {
 			return
 		}
@@ -67,7 +74,15 @@ func boot(t testing.TB, dir string, cameras ...string) (*Daemon, func()) {
 	case <-time.After(deadline):
 		t.Fatal("daemon did not start")
 	}
-	return d, stop
+	return stop
+}
+
+func patternFormat() capture.Format {
+	g, err := frame.NewGeometry(frame.Mono8, 64, 64)
+	if err != nil {
+		panic(err) // a constant
+	}
+	return capture.Format{Geometry: g, Interval: 10 * time.Millisecond}
 }
 
 func runtimeDir(t testing.TB) string {

@@ -9,11 +9,24 @@ import (
 
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/internal/linux"
+	"github.com/seed-3c7e7623/camd/ring"
 )
 
-// errMemory: a ring does not fit. Not retried: nothing of this process will
-// give memory back.
-var errMemory = fmt.Errorf("%w: %w", capture.ErrUnsupported, errors.New("no memory for the ring"))
+// errMemory: a ring does not fit.
+var errMemory = errors.New("no memory for the ring")
+
+// memoryError says whether a ring that cannot be made is worth another try. The
+// first one of a stream is not, as nothing of this process will give memory
+// back. A later one is: the ring before goes when its readers let go of it.
+func memoryError(name string, first bool, err error) error {
+	switch {
+	case errors.Is(err, ring.ErrConfig):
+		return fmt.Errorf("%w: ring of %s: %w", capture.ErrConfig, name, err)
+	case first && (errors.Is(err, errMemory) || errors.Is(err, linux.ErrNoMemory)):
+		return fmt.Errorf("%w: %w", capture.ErrUnsupported, err)
+	}
+	return fmt.Errorf("ring of %s: %w", name, err)
+}
 
 // reserve is what the rest of the process may need, in bytes.
 const reserve = 16 << 20

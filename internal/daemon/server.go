@@ -234,9 +234,9 @@ func (s *server) subscribe(ctx context.Context, conn *negotiate.Conn, h *negotia
 		s.reject(conn, refusal)
 		return
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	defer context.AfterFunc(life, cancel)()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	defer context.AfterFunc(life, func() { cancel(context.Cause(life)) })()
 	order, rejected := negotiate.Decide(h, st.candidates())
 	for _, b := range st.backends() {
 		if !contains(order, b.Candidate().Backend) {

@@ -82,27 +82,17 @@ func (s *stream) open(f capture.Format) (capture.Writer, error) {
 		s.mu.Unlock()
 		return w, nil
 	}
-	epoch := s.epoch + 1
+	first := s.writer == nil
 	s.mu.Unlock()
 
-	l := s.camera.limits
-	slots := l.slots
-	if slots == 0 {
-		slots = min(ring.SlotsFor(f.Held, l.subscribers, l.credit), ring.MaxSlots)
-	}
+	slots, budget := s.camera.limits.memory(f.Held)
 	if need := max(f.Held, 1) + 2; slots < need {
 		return nil, fmt.Errorf("%w: %s: slots=%d, this source needs at least %d", capture.ErrConfig, s.name, slots, need)
 	}
-	if err := room(s.name, slots, f.SlotBytes(), linux.MemoryLimits()); err != nil {
-		return nil, err
-	}
-	r, err := ring.New(ring.Config{
-		Name: s.name, Session: s.camera.d.session, Epoch: epoch, Geometry: f.Geometry,
-		SlotBytes: f.SlotBytes(), Slots: slots, MaxReaders: l.subscribers, Budget: l.subscribers * (l.credit + 1),
-		Generation: &s.generation, EvictAfter: l.evictAfter,
-	})
+	epoch := s.camera.d.nextEpoch(s.name)
+	r, err := s.newRing(f, epoch, slots, budget)
 	if err != nil {
-		return nil, fmt.Errorf("%w: ring of %s: %w", errMemory, s.name, err)
+		return nil, memoryError(s.name, first, err)
 	}
 	s.camera.log.Info("stream opened", "stream", s.name, "geometry", f.Geometry.String(), "interval", f.Interval,
 		"epoch", epoch, "slots", slots, "bytes", r.Layout().PixelBytes)
@@ -113,6 +103,18 @@ func (s *stream) open(f capture.Format) (capture.Writer, error) {
 	s.mu.Unlock()
 	s.shm.SetRing(r) // retires the ring before
 	return w, nil
+}
+
+func (s *stream) newRing(f capture.Format, epoch uint64, slots, budget int) (*ring.Ring, error) {
+	if err := room(s.name, slots, f.Geometry.Size(), linux.MemoryLimits()); err != nil {
+		return nil, err
+	}
+	l := s.camera.limits
+	return ring.New(ring.Config{
+		Name: s.name, Session: s.camera.d.session, Epoch: epoch, Geometry: f.Geometry,
+		Slots: slots, MaxReaders: l.subscribers, Budget: budget,
+		Generation: &s.generation, EvictAfter: l.evictAfter,
+	})
 }
 
 // close ends the stream's memory in this process.

@@ -1,0 +1,99 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package daemon
+
+import (
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/seed-3c7e7623/camd/capture"
+	"github.com/seed-3c7e7623/camd/internal/linux"
+	"github.com/seed-3c7e7623/camd/ring"
+)
+
+func TestMemory(t *testing.T) {
+	cases := map[string]struct {
+		limits        limits
+		held          int
+		slots, budget int
+	}{
+		"default":                     {limits{subscribers: 8, credit: 2}, 1, 27, 24},
+		"the source holds four":       {limits{subscribers: 8, credit: 2}, 4, 30, 24},
+		"more than a ring can have":   {limits{subscribers: 64, credit: 16}, 4, ring.MaxSlots, ring.MaxSlots - 6},
+		"chosen by hand":              {limits{subscribers: 8, credit: 2, slots: 5}, 1, 5, 24},
+		"chosen so that all have it":  {limits{subscribers: 2, credit: 1, slots: 50}, 1, 50, 4},
+		"source that says nothing":    {limits{subscribers: 1, credit: 1}, 0, 5, 2},
+		"a source that holds a lot":   {limits{subscribers: 64, credit: 16}, 32, ring.MaxSlots, ring.MaxSlots - 34},
+		"as many as just fit":         {limits{subscribers: 83, credit: 2}, 3, ring.MaxSlots, 249},
+		"one more than would just do": {limits{subscribers: 84, credit: 2}, 3, ring.MaxSlots, 249},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			slots, budget := c.limits.memory(c.held)
+			if slots != c.slots || budget != c.budget {
+				t.Errorf("%d slots and a budget of %d, want %d and %d", slots, budget, c.slots, c.budget)
+			}
+		})
+	}
+}
+
+func TestRoom(t *testing.T) {
+	limit := func(max, inuse int64) []linux.Limit {
+		return []linux.Limit{{Name: "wide", Max: 1 << 50}, {Name: "memory.max", Max: max, Inuse: inuse}}
+	}
+	cases := map[string]struct {
+		limits []linux.Limit
+		fits   bool
+	}{
+		"no limit":          {nil, true},
+		"fits just":         {limit(reserve+3*4096, 0), true},
+		"a page too little": {limit(reserve+2*4096, 0), false},
+		"in use":            {limit(reserve+3*4096, 1), false},
+		"over it already":   {limit(1000, 2000), false},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := room("a/color", 3, 4000, c.limits)
+			if c.fits != (err == nil) {
+				t.Fatalf("got %v", err)
+			}
+			if err != nil && (!errors.Is(err, errMemory) || !strings.Contains(err.Error(), "memory.max")) {
+				t.Errorf("error %q does not name the limit", err)
+			}
+		})
+	}
+}
+
+func TestCheckFiles(t *testing.T) {
+	cameras := []*camera{{limits: limits{subscribers: 8}}, {limits: limits{subscribers: 1}}}
+	need := int64(filesBase + 2*filesCamera + 9*filesSubscriber)
+	if err := checkFiles(cameras, need); err != nil {
+		t.Errorf("with just enough: %v", err)
+	}
+	err := checkFiles(cameras, need-1)
+	if !errors.Is(err, ErrLimits) || !strings.Contains(err.Error(), "ulimit -n") {
+		t.Errorf("with one too few: %v", err)
+	}
+}
+
+func TestTakeLimits(t *testing.T) {
+	s := spec(t, "a=pattern,64x64@10,credit=3,slots=9,evict_after=2s,required=true,max_subscribers=4,style=bars")
+	l, err := takeLimits(&s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := (limits{subscribers: 4, credit: 3, slots: 9, evictAfter: 2e9, required: true}); l != want {
+		t.Errorf("got %+v, want %+v", l, want)
+	}
+	if len(s.Options) != 1 || s.Options["style"] != "bars" {
+		t.Errorf("left for the source: %v", s.Options)
+	}
+	for _, bad := range []string{"credit=17", "credit=0", "slots=255", "max_subscribers=0", "evict_after=soon", "required=perhaps"} {
+		s := spec(t, "a=pattern,"+bad)
+		if _, err := takeLimits(&s); !errors.Is(err, capture.ErrConfig) {
+			t.Errorf("%s: %v, want %v", bad, err, capture.ErrConfig)
+		}
+	}
+}
