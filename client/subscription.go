@@ -196,7 +196,9 @@ func (s *Subscription) take(e *epoch) (Frame, error) {
 	e.users++
 	e.held++
 	m := &h.lease.Meta
-	if s.broken {
+	// The marked frame may have been replaced before this program took it.
+	missed := s.lastFrom == e.session && s.stats.Taken > 0 && s.lastSeq < m.BreakSequence
+	if s.broken || missed {
 		m.Flags |= frame.Discontinuity
 		s.broken = false
 	}

@@ -172,6 +172,39 @@ func TestFFmpegKilled(t *testing.T) {
 	}
 }
 
+// TestStoppedReaderLearnsOfTheBreak restarts the camera while a reader is
+// stopped. The first frame after the break was replaced by newer ones long
+// before the reader comes back; it must learn of the break all the same.
+func TestStoppedReaderLearnsOfTheBreak(t *testing.T) {
+	t.Parallel()
+	d := startDaemon(t, "test=replay:"+footage(t)+",loop=true,@25")
+	r := d.reader()
+	r.await(5)
+	r.stop()
+	before := len(r.frames())
+	for _, c := range children(d.pid()) {
+		if err := syscall.Kill(c, syscall.SIGKILL); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eventually(t, "camera restarts", func() (bool, string) {
+		c := d.status().Cameras[0]
+		return c.Restarts > 0 && c.State == "running", fmt.Sprintf("%s, %d restarts", c.State, c.Restarts)
+	})
+	d.advance(20)
+	r.signal(syscall.SIGCONT)
+	broken := 0
+	for _, f := range r.await(before + 10)[before:] {
+		if f.broken {
+			broken++
+		}
+	}
+	if broken != 1 {
+		t.Errorf("%d frames after the break are marked as a discontinuity, want 1", broken)
+	}
+	r.end()
+}
+
 // TestNoOrphan kills camd: its decoder ends with it.
 func TestNoOrphan(t *testing.T) {
 	t.Parallel()

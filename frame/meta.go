@@ -71,6 +71,7 @@ func (f Flags) String() string {
 type Meta struct {
 	Sequence       uint64 // the daemon's count; gaps are frames that nobody can get
 	DriverSequence uint64 // the device's or file's own count
+	BreakSequence  uint64 // of the newest frame, up to this one, that is a Discontinuity; 0 = none
 	CaptureNanos   int64  // capture time, CLOCK_MONOTONIC
 	WallNanos      int64  // the same instant, CLOCK_REALTIME
 	ReadyNanos     int64  // CLOCK_MONOTONIC when the frame was complete in the ring

@@ -58,6 +58,7 @@ const (
 	recPlanes     = 72  // u32: number of planes
 	recPlane      = 80  // 4 x {u32 offset, u32 step}
 	recEpoch      = 112 // u64
+	recBreak      = 120 // u64
 	recordBytes   = 128
 )
 
@@ -163,6 +164,7 @@ func (a area) putMeta(m *frame.Meta, epoch uint64) {
 	a.put32(recFlags, uint32(m.Flags))
 	a.put32(recClock, uint32(m.Clock))
 	a.put64(recEpoch, epoch)
+	a.put64(recBreak, m.BreakSequence)
 }
 
 // meta reads what putMeta wrote. The caller clamps Bytes.
@@ -171,6 +173,7 @@ func (a area) meta() (m frame.Meta, bytes uint64) {
 	return frame.Meta{
 		Sequence:       a.get64(recSequence),
 		DriverSequence: a.get64(recDriverSeq),
+		BreakSequence:  a.get64(recBreak),
 		CaptureNanos:   int64(a.get64(recCapture)),
 		WallNanos:      int64(a.get64(recWall)),
 		ReadyNanos:     int64(a.get64(recReady)),

@@ -60,16 +60,19 @@ type Ring struct {
 	pixels *linux.Memory
 	now    func() int64
 
-	mu       sync.Mutex
-	slots    []slotState
-	free     []int // stack: the most recently freed slot is taken next
-	newest   Word  // the retained frame, 0 before the first
-	writing  int
-	readers  []*Reader
-	reserved int // slots reserved by readers
-	retired  bool
-	unmapped bool
-	stats    Stats
+	mu     sync.Mutex
+	slots  []slotState
+	free   []int // stack: the most recently freed slot is taken next
+	newest Word  // the retained frame, 0 before the first
+	// lastBreak is the sequence of the newest Discontinuity. Every later frame
+	// carries it, since a reader may never see the marked one.
+	lastBreak uint64
+	writing   int
+	readers   []*Reader
+	reserved  int // slots reserved by readers
+	retired   bool
+	unmapped  bool
+	stats     Stats
 
 	// wakeMu is taken before mu is released by whoever has readers to wake, so
 	// that pipes and the header stay open while the system calls run outside mu.
@@ -237,7 +240,7 @@ func (r *Ring) Discard(slot int) {
 }
 
 // Publish makes the acquired slot the newest frame and hands it to every
-// reader. PublishNanos of m is set here. Publish of a slot in a retired ring
+// reader. PublishNanos and BreakSequence of m are set here. Publish of a slot in a retired ring
 // gives it back.
 func (r *Ring) Publish(slot int, m *frame.Meta) {
 	r.mu.Lock()
@@ -253,6 +256,10 @@ func (r *Ring) Publish(slot int, m *frame.Meta) {
 		return
 	}
 	m.PublishNanos = r.now()
+	if m.Flags&frame.Discontinuity != 0 {
+		r.lastBreak = m.Sequence
+	}
+	m.BreakSequence = r.lastBreak
 	area(r.hdr.Data).record(slot).putMeta(m, r.cfg.Epoch)
 	old := r.newest
 	r.newest = makeWord(s.generation, slot)
