@@ -139,6 +139,7 @@ func (rd *Reader) Remove() {
 	if i < 0 {
 		return
 	}
+	r.withdraw(rd) // its client may be alive and would take a frame without a lease
 	r.readers = slices.Delete(r.readers, i, i+1)
 	r.reserved -= rd.credit + 1
 	for _, l := range rd.held {

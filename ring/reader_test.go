@@ -33,6 +33,18 @@ func TestReaderIDsAreReused(t *testing.T) {
 	}
 }
 
+// A client that was cut off and does not know it yet must not take what it has
+// no lease of.
+func TestRemoveTakesTheWaitingFrameBack(t *testing.T) {
+	rg := newRig(t, nil)
+	rd, v := rg.open(1, -1)
+	rg.publish()
+	rd.Remove()
+	if l, ok := take(t, v); ok {
+		t.Errorf("took frame %d after the writer removed the reader", l.Meta.Sequence)
+	}
+}
+
 func openFiles(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")
