@@ -159,6 +159,17 @@ func (g Geometry) MinBytes() int {
 	return g.Size()
 }
 
+// Extent is the number of bytes up to the end of the last sample: Size() less
+// the padding of the last row, which drivers may leave out; for compressed
+// encodings it is MinBytes().
+func (g Geometry) Extent() int {
+	if g.Compressed() {
+		return g.MinBytes()
+	}
+	p := g.Plane(g.PlaneCount() - 1)
+	return p.Offset + p.Step*(p.Rows-1) + p.RowBytes
+}
+
 // Compressed reports whether frames vary in length and have no rows.
 func (g Geometry) Compressed() bool { return g.Encoding.Compressed() }
 

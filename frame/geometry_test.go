@@ -65,10 +65,11 @@ func TestPlanes(t *testing.T) {
 		g    frame.Geometry
 		want []frame.Plane
 		bits int
+		ends int
 	}{
-		{"padded odd nv12", nv12, []frame.Plane{{0, 12, 7, 5}, {60, 12, 8, 3}}, 8},
-		{"ten bits in sixteen", deep, []frame.Plane{{0, 8, 6, 2}}, 10},
-		{"compressed", compressed, []frame.Plane{{0, 5000, 5000, 1}}, 0},
+		{"padded odd nv12", nv12, []frame.Plane{{0, 12, 7, 5}, {60, 12, 8, 3}}, 8, 92},
+		{"ten bits in sixteen", deep, []frame.Plane{{0, 8, 6, 2}}, 10, 14},
+		{"compressed", compressed, []frame.Plane{{0, 5000, 5000, 1}}, 0, 1},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			var got []frame.Plane
@@ -78,8 +79,8 @@ func TestPlanes(t *testing.T) {
 			if d := cmp.Diff(tc.want, got); d != "" {
 				t.Errorf("planes (-want +got):\n%s", d)
 			}
-			if tc.g.SampleBits() != tc.bits {
-				t.Errorf("%d bits, want %d", tc.g.SampleBits(), tc.bits)
+			if tc.g.SampleBits() != tc.bits || tc.g.Extent() != tc.ends {
+				t.Errorf("%d bits, ends at %d, want %d and %d", tc.g.SampleBits(), tc.g.Extent(), tc.bits, tc.ends)
 			}
 		})
 	}
@@ -195,6 +196,9 @@ func FuzzGeometry(f *testing.F) {
 		}
 		if end != g.Size() {
 			t.Fatalf("%+v: planes end at %d of %d bytes", g, end, g.Size())
+		}
+		if g.Extent() < g.MinBytes()-g.Step || g.Extent() > g.Size() {
+			t.Fatalf("%+v: extent %d of %d", g, g.Extent(), g.Size())
 		}
 		if !e.Compressed() && e != frame.NV12 && g.Size() != g.Step*g.Height {
 			t.Fatalf("%+v: size %d is not step*height", g, g.Size())
