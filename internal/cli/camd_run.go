@@ -17,6 +17,7 @@ import (
 )
 
 const runExamples = `  camd run
+  camd run -c deploy/camd.yaml --set log.level=debug
   camd run --camera test=pattern,1920x1080@60,encoding=bgra8
   camd run --camera clip=replay:walk.avi,loop=true --camera front=v4l2:/dev/video0,1280x720@30`
 
@@ -24,7 +25,11 @@ func newCamdRun() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run",
 		Short: "Run the daemon until a signal or the end of every camera",
-		Long: `Run the daemon. Each --camera is NAME=KIND[:TARGET][,WxH@R][,key=value...]; kinds
+		Long: `Run the daemon. Settings come from flags, else from CAMD_ variables of the
+environment, else from the file of -c; camd explain shows which. A --camera
+replaces the one of that name in the file.
+
+Each --camera is NAME=KIND[:TARGET][,WxH@R][,key=value...]; kinds
 are pattern, replay and v4l2. Without one, the first camera of the host is taken,
 else the test pattern.
 
@@ -36,42 +41,33 @@ required (the daemon ends if the camera is missing; true for a single one).`,
 		Args:    NoArgs,
 	}
 	fs := cmd.Flags()
-	cameras := fs.StringArray("camera", nil, "a `camera`: NAME=KIND[:TARGET][,WxH@R][,key=value...]; may be given again")
-	dir := fs.String("runtime-dir", "", "`directory` of the socket (default $CAMD_RUNTIME_DIR, /run/camd for root, $XDG_RUNTIME_DIR/camd, /tmp/camd-<uid>)")
-	users := fs.IntSlice("allow-uid", nil, "user `id`s to serve besides this one, root and the group camd")
+	c := addConfigFlags(cmd)
+	fs.String("runtime-dir", "", "`directory` of the socket (default $CAMD_RUNTIME_DIR, /run/camd for root, $XDG_RUNTIME_DIR/camd, /tmp/camd-<uid>)")
+	fs.IntSlice("allow-uid", nil, "user `id`s to serve besides this one, root and the group camd")
 	logs := AddLogFlags(fs, "info")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		log := logs.Logger(cmd.ErrOrStderr())
-		specs, err := parseCameras(*cameras)
+		cfg, err := c.load()
 		if err != nil {
 			return err
 		}
+		logs.level.value, logs.format.value = string(cfg.LogLevel), string(cfg.LogFormat)
+		log := logs.Logger(cmd.ErrOrStderr())
+		warnings(log, cfg)
+		specs := cfg.Cameras
 		if len(specs) == 0 {
 			specs = []capture.Spec{defaultCamera("/", log)}
 		}
-		path, err := negotiate.DaemonDir(*dir)
+		path, err := negotiate.DaemonDir(string(cfg.RuntimeDir))
 		if err != nil {
 			return err
 		}
 		d := &daemon.Daemon{
 			Dir: path, Cameras: specs, Version: ReadVersion("camd").Version, Log: log,
-			Policy: negotiate.Policy{AllowUIDs: *users, Group: negotiate.DefaultGroup},
+			Policy: negotiate.Policy{AllowUIDs: cfg.AllowUIDs, Group: negotiate.DefaultGroup},
 		}
 		return d.Run(cmd.Context())
 	}
 	return cmd
-}
-
-func parseCameras(texts []string) ([]capture.Spec, error) {
-	specs := make([]capture.Spec, 0, len(texts))
-	for _, t := range texts {
-		s, err := capture.ParseSpec(t)
-		if err != nil {
-			return nil, Usagef("--camera %s: %v", t, err)
-		}
-		specs = append(specs, s)
-	}
-	return specs, nil
 }
 
 // defaultCamera is the first camera of the host, else the pattern.

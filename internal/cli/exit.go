@@ -11,6 +11,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/client"
+	"github.com/seed-3c7e7623/camd/internal/config"
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
@@ -28,10 +29,10 @@ const (
 
 // Conditions of the command line. Wrap them to choose the exit code.
 var (
-	ErrUsage   = errors.New("usage")                 // exit 2, see UsageError
-	ErrConfig  = errors.New("invalid configuration") // exit 3
-	ErrTimeout = errors.New("timeout")               // exit 6
-	ErrDoctor  = errors.New("problems found")        // exit 7
+	ErrUsage   = errors.New("usage")          // exit 2, see UsageError
+	ErrConfig  = config.ErrInvalid            // exit 3
+	ErrTimeout = errors.New("timeout")        // exit 6
+	ErrDoctor  = errors.New("problems found") // exit 7
 )
 
 // exitCodes is searched in order: the more telling condition first.

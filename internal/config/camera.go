@@ -63,7 +63,6 @@ func (c *camera) replace(spec capture.Spec, from Origin) {
 func (l *loader) cameraKey(c *camera, a assignment) {
 	if rest, ok := strings.CutPrefix(a.path, streamsGroup+"."); ok {
 		if a.path, ok = l.streamKey(c, rest, a); !ok {
-			c.broken = true
 			return
 		}
 	}
@@ -88,6 +87,8 @@ func (l *loader) streamKey(c *camera, rest string, a assignment) (string, bool) 
 	all := streamKeys()
 	can, known := all[key]
 	switch {
+	case key == "" && a.empty:
+		return "", false
 	case !known:
 		names := make([]string, 0, len(all))
 		for k := range all {

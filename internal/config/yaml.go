@@ -19,7 +19,7 @@ import (
 
 // Bounds of a file.
 const (
-	MaxFileBytes   = 256 << 10
+	MaxFileBytes   = 64 << 10 // the parser takes quadratic time
 	maxDepth       = 8
 	maxAssignments = 10000
 )

@@ -1,0 +1,108 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
+
+	"github.com/seed-3c7e7623/camd/capture"
+	"github.com/seed-3c7e7623/camd/internal/config"
+)
+
+// configFlags are the flags of the commands that read the configuration.
+type configFlags struct {
+	file    string
+	set     []string
+	cameras []string
+	flags   *pflag.FlagSet
+}
+
+// daemonFlags are the flags that stand for keys.
+var daemonFlags = map[string]string{
+	"runtime-dir": "runtime_dir", "allow-uid": "allow_uids", "log-level": "log.level", "log-format": "log.format",
+}
+
+func addConfigFlags(cmd *cobra.Command) *configFlags {
+	c := &configFlags{flags: cmd.Flags()}
+	c.flags.StringVarP(&c.file, "config", "c", "", "configuration `file`, YAML; deploy/camd.yaml explains every key")
+	c.flags.StringArrayVar(&c.set, "set", nil, "set one `key=value` of the configuration, cameras.front.rate=15; may be given again")
+	c.flags.StringArrayVar(&c.cameras, "camera", nil, "a `camera`: NAME=KIND[:TARGET][,WxH@R][,key=value...]; may be given again")
+	return c
+}
+
+// load puts file, environment and flags together. Flags that were not given do
+// not count: their keys may be set elsewhere.
+func (c *configFlags) load() (*config.Config, error) {
+	for _, text := range c.cameras {
+		if _, err := capture.ParseSpec(text); err != nil {
+			return nil, Usagef("--camera %s: %v", text, err)
+		}
+	}
+	for _, text := range c.set {
+		if key, _, ok := strings.Cut(text, "="); !ok || key == "" {
+			return nil, Usagef("--set %s: want key=value, for example log.level=debug", text)
+		}
+	}
+	in := config.Input{Environ: os.Environ(), Cameras: c.cameras, Set: c.set}
+	if err := in.ReadFile(c.file); err != nil {
+		return nil, err
+	}
+	c.flags.Visit(func(f *pflag.Flag) {
+		if key, ok := daemonFlags[f.Name]; ok {
+			text := f.Value.String()
+			if list, ok := f.Value.(pflag.SliceValue); ok {
+				text = strings.Join(list.GetSlice(), ",")
+			}
+			in.Flags = append(in.Flags, config.FlagValue{Flag: "--" + f.Name, Key: key, Value: text})
+		}
+	})
+	return config.Load(in)
+}
+
+// warnings logs the variables that mean nothing.
+func warnings(log *slog.Logger, cfg *config.Config) {
+	for _, w := range cfg.Warnings {
+		log.Warn("environment variable has no effect", "variable", w.Where.Name, "err", w.Text)
+	}
+}
+
+func newCamdCheck() *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "check",
+		Short: "Check a configuration and say every problem in it",
+		Long: `Check the configuration that camd run would have with the same flags and
+environment. Nothing is opened. Exit code 0 if it is fine, 3 if not; each
+problem is printed with line, column and, where there is one, the key that was
+probably meant.`,
+		Example: "  camd check -c deploy/camd.yaml\n  camd check -c camd.yaml --set cameras.front.rate=15",
+		Args:    NoArgs,
+	}
+	c := addConfigFlags(cmd)
+	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
+		cfg, err := c.load()
+		if err != nil {
+			return err
+		}
+		for _, w := range cfg.Warnings {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: warning: %v\n", cmd.Root().Name(), w)
+		}
+		_, err = io.WriteString(cmd.OutOrStdout(), checkText(c.file, cfg))
+		return err
+	}
+	return cmd
+}
+
+func checkText(file string, cfg *config.Config) string {
+	if file == "" {
+		file = "no file"
+	}
+	return fmt.Sprintf("%s: ok, %s\n", file, plural(len(cfg.Cameras), "camera"))
+}
