@@ -40,18 +40,14 @@ required (the daemon ends if the camera is missing; true for a single one).`,
 		Example: runExamples,
 		Args:    NoArgs,
 	}
-	fs := cmd.Flags()
 	c := addConfigFlags(cmd)
-	fs.String("runtime-dir", "", "`directory` of the socket (default $CAMD_RUNTIME_DIR, /run/camd for root, $XDG_RUNTIME_DIR/camd, /tmp/camd-<uid>)")
-	fs.IntSlice("allow-uid", nil, "user `id`s to serve besides this one, root and the group camd")
-	logs := AddLogFlags(fs, "info")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
 		cfg, err := c.load()
 		if err != nil {
 			return err
 		}
-		logs.level.value, logs.format.value = string(cfg.LogLevel), string(cfg.LogFormat)
-		log := logs.Logger(cmd.ErrOrStderr())
+		c.logs.level.value, c.logs.format.value = string(cfg.LogLevel), string(cfg.LogFormat)
+		log := c.logs.Logger(cmd.ErrOrStderr())
 		warnings(log, cfg)
 		specs := cfg.Cameras
 		if len(specs) == 0 {
