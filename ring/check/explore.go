@@ -166,7 +166,7 @@ func (s *store) add(x *state, from int) bool {
 	s.parents[s.n/chunk][s.n%chunk] = uint32(from)
 	s.n++
 	s.table[p] = h<<32 | uint64(s.n)
-	if 4*s.n > 3*len(s.table) {
+	if 8*s.n > 7*len(s.table) {
 		s.grow()
 	}
 	return true
