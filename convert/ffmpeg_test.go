@@ -142,9 +142,9 @@ func TestAgreesWithFFmpeg(t *testing.T) {
 		color  frame.Color
 		most   int
 	}{
-		// Rows of YUYV that end within a group are laid out differently by FFmpeg.
-		{"odd height", geometry(t, frame.YUV422YUY2, 34, 17, 0), frame.BGR8, frame.Color{Matrix: frame.BT601, Range: frame.Full}, 1},
-		{"odd nv12", geometry(t, frame.NV12, 33, 17, 1), frame.BGR8, frame.Color{Matrix: frame.BT601, Range: frame.Full}, 1},
+		// With an odd width swscale stretches its chroma rows over it instead of
+		// replicating them; those are held against the definition only.
+		{"odd height", geometry(t, frame.YUV422YUY2, 34, 17, 6), frame.BGR8, frame.Color{Matrix: frame.BT601, Range: frame.Full}, 1},
 		{"luma, limited", geometry(t, frame.YUV422YUY2, 64, 48, 0), frame.Mono8, frame.Color{Matrix: frame.BT601, Range: frame.Limited}, 1},
 		{"luma, full", geometry(t, frame.YUV422UYVY, 64, 48, 0), frame.Mono8, frame.Color{Matrix: frame.BT601, Range: frame.Full}, 0},
 		{"rgb to bgra", geometry(t, frame.RGB8, 33, 17, 0), frame.BGRA8, frame.Color{}, 0},
