@@ -1,0 +1,62 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package convert_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/seed-3c7e7623/camd/convert"
+	"github.com/seed-3c7e7623/camd/frame"
+)
+
+// natural is a picture with soft gradients and some saturated parts, nearer to
+// what cameras see than noise is.
+func natural(g frame.Geometry) []byte {
+	data := make([]byte, g.Size())
+	for i := range data {
+		x, y := i%g.Step, i/g.Step
+		data[i] = byte(60 + x/32%120 + y/16%60)
+	}
+	return data
+}
+
+// MB/s are of source and destination together.
+func BenchmarkConvert1080p(b *testing.B) {
+	for _, tc := range []struct{ src, dst frame.Encoding }{
+		{frame.YUV422YUY2, frame.RGB8},
+		{frame.YUV422YUY2, frame.BGRA8},
+		{frame.YUV422UYVY, frame.BGR8},
+		{frame.NV12, frame.RGB8},
+		{frame.NV12, frame.BGRA8},
+		{frame.YUV422YUY2, frame.Mono8},
+		{frame.RGB8, frame.BGR8},
+		{frame.BGR8, frame.BGRA8},
+		{frame.BGRA8, frame.RGB8},
+		{frame.BGR8, frame.Mono8},
+		{frame.Mono16, frame.Mono8},
+		{frame.BayerRGGB8, frame.BGR8},
+		{frame.BayerRGGB16, frame.BGR8},
+		{frame.RGB8, frame.RGB8},
+	} {
+		for _, workers := range []int{1, 2} {
+			b.Run(fmt.Sprintf("%s-%s/workers=%d", tc.src, tc.dst, workers), func(b *testing.B) {
+				src, dst := geometry(b, tc.src, 1920, 1080, 0), geometry(b, tc.dst, 1920, 1080, 0)
+				c, err := convert.New(src, dst, convert.Options{Workers: workers})
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer c.Close()
+				from, to := natural(src), blank(dst)
+				b.SetBytes(int64(src.Size() + dst.Size()))
+				b.ReportAllocs()
+				for b.Loop() {
+					if err := c.Convert(to, from); err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}
