@@ -5,6 +5,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/seed-3c7e7623/camd/capture/pattern"
@@ -67,10 +68,12 @@ func TestChangeOfSize(t *testing.T) {
 
 	back(t, "camd", d.pid(), resources{fds: base.fds, rings: base.rings, anonymous: base.anonymous})
 	for _, r := range []reader{futex, pipe} {
-		frames := r.frames()
-		if first, last := frames[0].epoch, frames[len(frames)-1].epoch; last < first+4 {
-			t.Errorf("reader saw epochs %d to %d", first, last)
-		}
+		var frames []taken
+		eventually(t, "reader is in its fifth epoch", func() (bool, string) {
+			frames = r.frames()
+			first, last := frames[0].epoch, frames[len(frames)-1].epoch
+			return last >= first+4, fmt.Sprintf("from %d to %d", first, last)
+		})
 		if checkOrder(t, frames) != 1 {
 			t.Error("more than one session")
 		}
