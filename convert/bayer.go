@@ -9,12 +9,16 @@ import (
 	"github.com/seed-3c7e7623/camd/frame"
 )
 
+// margin is how many columns stand before column 0 in an unpacked row, and
+// after the last one: one mirrored, the other never looked at.
+const margin = 2
+
 // mosaic is a Bayer source: where red is, how samples are stored and become
 // eight bits.
 type mosaic struct {
 	g          frame.Geometry
 	redX, redY int         // the red site of each square of 2x2
-	levels     *levelTable // nil: samples are bytes
+	levels     *levelTable
 }
 
 // redSite is the column and row of red in the square that the name spells row
@@ -37,9 +41,10 @@ func redSite(e frame.Encoding) (x, y int) {
 func loadBayer(g frame.Geometry, l Levels) loader {
 	m := &mosaic{g: g}
 	m.redX, m.redY = redSite(g.Encoding)
-	if g.Encoding.Wide() {
-		m.levels = newLevelTable(l, g.SampleBits(), false)
+	if !g.Encoding.Wide() {
+		l = Levels{} // bytes stay what they are
 	}
+	m.levels = newLevelTable(l, g.SampleBits(), false)
 	return m.row
 }
 
@@ -52,46 +57,26 @@ func (m *mosaic) row(s *scratch, src []byte, y int) []byte {
 	if y&1 != m.redY {
 		own, other, site = 16, 0, 1-m.redX
 	}
-	if m.levels == nil {
-		bytesOf(out, up, here, down, own, other, site)
-	} else {
-		m.levels.bytesOf(out, up, here, down, own, other, site)
+	t := m.levels
+	for x := -site; x < m.g.Width; x += 2 {
+		// Columns x-1 to x+2: the site of the row's colour is at 1, green at 2.
+		u, h, d := (*[4]uint16)(up[x+margin-1:]), (*[4]uint16)(here[x+margin-1:]), (*[4]uint16)(down[x+margin-1:])
+		cross := (uint32(u[1]) + uint32(h[0]) + uint32(h[2]) + uint32(d[1]) + 2) >> 2
+		corners := (uint32(u[0]) + uint32(u[2]) + uint32(d[0]) + uint32(d[2]) + 2) >> 2
+		a := uint32(t[h[1]])<<own | uint32(t[uint16(cross)])<<8 | uint32(t[uint16(corners)])<<other | opaqueAlpha
+		beside := (uint32(h[1]) + uint32(h[3]) + 1) >> 1
+		above := (uint32(u[2]) + uint32(d[2]) + 1) >> 1
+		b := uint32(t[uint16(beside)])<<own | uint32(t[h[2]])<<8 | uint32(t[uint16(above)])<<other | opaqueAlpha
+		switch {
+		case x < 0:
+			binary.LittleEndian.PutUint32(out, b)
+		case x < m.g.Width-1:
+			binary.LittleEndian.PutUint64(out[4*x:], uint64(a)|uint64(b)<<32)
+		default:
+			binary.LittleEndian.PutUint32(out[4*x:], a)
+		}
 	}
 	return out
-}
-
-// bytesOf interpolates a row of bytes. own and other are the places, in bits,
-// of the colour of this row and of the third colour; site is the parity of the
-// columns that have the row's colour. The rows are mirrored by one at both ends:
-// column x is at x+1.
-func bytesOf(out []byte, up, here, down []uint16, own, other, site int) {
-	for x := 0; len(out) >= 4 && len(up) >= 3 && len(here) >= 3 && len(down) >= 3; x++ {
-		o, g, t := interpolate(up, here, down, x&1 == site)
-		binary.LittleEndian.PutUint32(out, o<<own|g<<8|t<<other|opaqueAlpha)
-		out, up, here, down = out[4:], up[1:], here[1:], down[1:]
-	}
-}
-
-// bytesOf is the same for samples of 16 bits.
-func (t *levelTable) bytesOf(out []byte, up, here, down []uint16, own, other, site int) {
-	for x := 0; len(out) >= 4 && len(up) >= 3 && len(here) >= 3 && len(down) >= 3; x++ {
-		o, g, third := interpolate(up, here, down, x&1 == site)
-		w := uint32(t[uint16(o)])<<own | uint32(t[uint16(g)])<<8 | uint32(t[uint16(third)])<<other
-		binary.LittleEndian.PutUint32(out, w|opaqueAlpha)
-		out, up, here, down = out[4:], up[1:], here[1:], down[1:]
-	}
-}
-
-// interpolate returns the row's own colour, green, and the third colour in the
-// middle of three by three samples.
-func interpolate(up, here, down []uint16, coloured bool) (own, green, third uint32) {
-	u, h, d := up[:3], here[:3], down[:3]
-	if coloured {
-		green = (uint32(u[1]) + uint32(h[0]) + uint32(h[2]) + uint32(d[1]) + 2) >> 2
-		third = (uint32(u[0]) + uint32(u[2]) + uint32(d[0]) + uint32(d[2]) + 2) >> 2
-		return uint32(h[1]), green, third
-	}
-	return (uint32(h[0]) + uint32(h[2]) + 1) >> 1, uint32(h[1]), (uint32(u[1]) + uint32(d[1]) + 1) >> 1
 }
 
 // mirror brings a row or column that is one outside back in: with the same
@@ -118,8 +103,8 @@ func (m *mosaic) fetch(s *scratch, src []byte, y int) []uint16 {
 	}
 	s.loaded[i] = y
 	n := m.g.Width
-	to := row[1 : n+1]
-	if m.levels == nil {
+	to := row[margin : n+margin]
+	if !m.g.Encoding.Wide() {
 		for x, v := range src[y*m.g.Step : y*m.g.Step+n] {
 			to[x] = uint16(v)
 		}
@@ -131,6 +116,6 @@ func (m *mosaic) fetch(s *scratch, src []byte, y int) []uint16 {
 			to[x] = uint16(p[high])<<8 | uint16(p[low])
 		}
 	}
-	row[0], row[n+1] = to[mirror(-1, n)], to[mirror(n, n)]
+	row[margin-1], row[n+margin] = to[mirror(-1, n)], to[mirror(n, n)]
 	return row
 }

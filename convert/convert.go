@@ -55,7 +55,7 @@ type rowFunc func(s *scratch, dst, src []byte, y int)
 // scratch is what one goroutine needs beside the frames.
 type scratch struct {
 	row    []byte      // one row between two stages
-	mosaic [3][]uint16 // rows of a Bayer mosaic, mirrored by one at both ends
+	mosaic [3][]uint16 // rows of a Bayer mosaic, see margin
 	loaded [3]int      // which row mosaic[i] holds; -1 = none
 }
 
@@ -142,7 +142,7 @@ func newScratch(src frame.Geometry) *scratch {
 	s := &scratch{row: make([]byte, 4*(src.Width+1))}
 	if src.Encoding.Bayer() {
 		for i := range s.mosaic {
-			s.mosaic[i] = make([]uint16, src.Width+2)
+			s.mosaic[i] = make([]uint16, src.Width+2*margin)
 		}
 	}
 	return s

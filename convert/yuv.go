@@ -82,13 +82,10 @@ func pack24(t uint64) uint64 {
 	return t>>fraction&0xff | t>>(fraction+lane-8)&0xff00 | t>>(fraction+2*lane-16)&0xff0000
 }
 
-// four converts two groups of YUYV into the lanes of four pixels.
-func (t *yuvTable) four(w uint64) (a, b, c, d uint64) {
+// two converts a group of YUYV into the lanes of two pixels.
+func (t *yuvTable) two(w uint32) (a, b uint64) {
 	uv := t.u[byte(w>>8)] + t.v[byte(w>>24)]
-	a, b = t.y[byte(w)]+uv, t.y[byte(w>>16)]+uv
-	uv = t.u[byte(w>>40)] + t.v[byte(w>>56)]
-	c, d = t.y[byte(w>>32)]+uv, t.y[byte(w>>48)]+uv
-	return a, b, c, d
+	return t.y[byte(w)] + uv, t.y[byte(w>>16)] + uv
 }
 
 // emitYUV makes rows of three or four bytes a pixel of rows of YUYV.
@@ -103,7 +100,9 @@ func emitYUV(c frame.Color, e frame.Encoding) emitter {
 func (t *yuvTable) row3(dst, row []byte) {
 	le := binary.LittleEndian
 	for len(row) >= 8 && len(dst) >= 12 {
-		a, b, c, d := t.four(le.Uint64(row))
+		w := le.Uint64(row)
+		a, b := t.two(uint32(w))
+		c, d := t.two(uint32(w >> 32))
 		if ((a^inRange)|(b^inRange)|(c^inRange)|(d^inRange))&rangeMask != 0 {
 			a, b, c, d = clamp(a), clamp(b), clamp(c), clamp(d)
 		}
@@ -113,7 +112,7 @@ func (t *yuvTable) row3(dst, row []byte) {
 		row, dst = row[8:], dst[12:]
 	}
 	for len(row) >= 4 && len(dst) >= 3 {
-		a, b, _, _ := t.four(uint64(le.Uint32(row)))
+		a, b := t.two(le.Uint32(row))
 		put3(dst, pack24(clamp(a)))
 		if len(dst) < 6 {
 			return
@@ -127,7 +126,9 @@ func (t *yuvTable) row4(dst, row []byte) {
 	le := binary.LittleEndian
 	const opaque = 0xff<<24 | 0xff<<56
 	for len(row) >= 8 && len(dst) >= 16 {
-		a, b, c, d := t.four(le.Uint64(row))
+		w := le.Uint64(row)
+		a, b := t.two(uint32(w))
+		c, d := t.two(uint32(w >> 32))
 		if ((a^inRange)|(b^inRange)|(c^inRange)|(d^inRange))&rangeMask != 0 {
 			a, b, c, d = clamp(a), clamp(b), clamp(c), clamp(d)
 		}
@@ -136,7 +137,7 @@ func (t *yuvTable) row4(dst, row []byte) {
 		row, dst = row[8:], dst[16:]
 	}
 	for len(row) >= 4 && len(dst) >= 4 {
-		a, b, _, _ := t.four(uint64(le.Uint32(row)))
+		a, b := t.two(le.Uint32(row))
 		le.PutUint32(dst, uint32(pack24(clamp(a))|opaque&0xffffffff))
 		if len(dst) < 8 {
 			return
