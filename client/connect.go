@@ -98,22 +98,35 @@ func subscribe(ctx context.Context, o *options, dir string, c *negotiate.Conn, s
 		return nil, fmt.Errorf("subscribing to %s in %s: %w", stream, dir, err)
 	}
 	cn := &connection{dir: dir, conn: c}
+	deadline := o.deadline(ctx) // for all of it: a daemon that only talks would keep us for ever
 	for {
-		m, files, err := c.Receive(deadlineOf(ctx))
-		if err != nil {
-			cn.drop()
-			return nil, fmt.Errorf("subscribing to %s in %s: %w", stream, dir, err)
+		m, files, err := c.Receive(deadline)
+		done := false
+		if err == nil {
+			done, err = cn.step(o, stream, m, files)
+			_ = files.Close()
 		}
-		done, err := cn.step(o, stream, m, files)
-		_ = files.Close()
 		if err != nil {
 			cn.drop()
-			return nil, err
+			return nil, handshakeError(stream, dir, err)
 		}
 		if done {
 			return cn, nil
 		}
 	}
+}
+
+// handshakeError says what was going on, unless the daemon refused in its own
+// words.
+func handshakeError(stream, dir string, err error) error {
+	var r *RefusedError
+	if errors.As(err, &r) || errors.Is(err, errNotReady) {
+		return err
+	}
+	if errors.Is(err, negotiate.ErrProtocol) && !errors.Is(err, ErrProtocol) {
+		err = fmt.Errorf("%w: %w", ErrProtocol, err)
+	}
+	return fmt.Errorf("subscribing to %s in %s: %w", stream, dir, err)
 }
 
 // step answers one message of the hand-shake; true ends it.
@@ -133,9 +146,12 @@ func (cn *connection) step(o *options, stream string, m *negotiate.Message, file
 			return false, fmt.Errorf("%w: start without an offer or with %d descriptors", ErrProtocol, len(files))
 		}
 		if err := cn.first.view.Attach(files[0]); err != nil {
-			return false, err
+			return false, fmt.Errorf("%w: %w", ErrProtocol, err)
 		}
 		if o.wake == negotiate.WakePipe {
+			if !isPipe(files[1]) {
+				return false, fmt.Errorf("%w: the wake-up pipe is none", ErrProtocol)
+			}
 			fd := files.Take(1)
 			_ = unix.SetNonblock(fd, true) // so that os.File waits through the poller
 			cn.pipe = os.NewFile(uintptr(fd), "camd wake-up pipe")
@@ -149,13 +165,19 @@ func (cn *connection) step(o *options, stream string, m *negotiate.Message, file
 	return false, nil
 }
 
+// isPipe tells a pipe from what would wake us all the time, or never.
+func isPipe(fd int) bool {
+	var st unix.Stat_t
+	return unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFIFO
+}
+
 // tryOffer maps what is offered and says how that went.
 func (cn *connection) tryOffer(offer *negotiate.Offer, files negotiate.Files) *negotiate.Probe {
-	if offer.Backend != negotiate.BackendSHM {
-		return &negotiate.Probe{Reason: negotiate.ReasonNotAccepted, Detail: "this client reads shm only"}
-	}
 	if err := offer.Protocol.Check(); err != nil {
 		return &negotiate.Probe{Reason: negotiate.ReasonProtocol, Detail: err.Error()}
+	}
+	if offer.Backend != negotiate.BackendSHM {
+		return &negotiate.Probe{Reason: negotiate.ReasonNotAccepted, Detail: "this client reads shm only"}
 	}
 	e, err := openEpoch(offer.Stream, offer.Layout, offer.Session, files)
 	if err != nil {

@@ -17,6 +17,9 @@ import (
 // replyTimeout bounds a daemon's answer where the context does not.
 const replyTimeout = 5 * time.Second
 
+// maxStreams bounds what a daemon can make List remember.
+const maxStreams = 1 << 12
+
 // Daemon is one running camd and its streams.
 type Daemon struct {
 	Dir string `json:"runtime_dir"`
@@ -38,6 +41,9 @@ func List(ctx context.Context, opts ...Option) ([]Daemon, error) {
 				return err
 			}
 			streams := append(d.Streams, m.Streams.Streams...)
+			if len(streams) > maxStreams {
+				return fmt.Errorf("%w: a list of more than %d streams", ErrProtocol, maxStreams)
+			}
 			d.StreamList = *m.Streams
 			d.Streams = streams
 			if !m.Streams.More {
@@ -76,7 +82,7 @@ func eachDaemon(ctx context.Context, o options, ask func(dir string, c *negotiat
 		c, err := negotiate.Dial(ctx, dir)
 		if err == nil {
 			stop := context.AfterFunc(ctx, func() { _ = c.Close() })
-			err = ask(dir, c, deadlineOf(ctx))
+			err = ask(dir, c, o.deadline(ctx))
 			stop()
 			_ = c.Close()
 		}
@@ -140,8 +146,9 @@ func reply(c *negotiate.Conn, want negotiate.Type, deadline time.Time) (*negotia
 	}
 }
 
-func deadlineOf(ctx context.Context) time.Time {
-	d := time.Now().Add(replyTimeout)
+// deadline is when a daemon's answer is too late.
+func (o *options) deadline(ctx context.Context) time.Time {
+	d := time.Now().Add(o.reply)
 	if c, ok := ctx.Deadline(); ok && c.Before(d) {
 		return c
 	}

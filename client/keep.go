@@ -12,7 +12,7 @@ import (
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
-// retryEvery is how often a daemon that is gone is looked for.
+// retryEvery is the least time from one attempt to connect to the next.
 const retryEvery = 250 * time.Millisecond
 
 // install makes a new connection the current one.
@@ -42,10 +42,11 @@ func (s *Subscription) keep(ctx context.Context, cn *connection, why error) {
 	defer close(s.done)
 	stop := context.AfterFunc(ctx, func() {
 		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.cur != nil {
-			_ = s.cur.conn.Send(&negotiate.Message{Type: negotiate.TypeBye, Bye: &negotiate.Bye{Reason: "done"}})
-			_ = s.cur.conn.Close()
+		e := s.cur
+		s.mu.Unlock()
+		if e != nil { // else receive sees that ctx is done
+			_ = e.conn.Send(&negotiate.Message{Type: negotiate.TypeBye, Bye: &negotiate.Bye{Reason: "done"}})
+			_ = e.conn.Close()
 		}
 	})
 	defer stop()
@@ -85,9 +86,12 @@ func (s *Subscription) keep(ctx context.Context, cn *connection, why error) {
 // reconnect tries until there is a connection. Only what cannot pass by itself
 // is an error: a required path that this daemon does not have.
 func (s *Subscription) reconnect(ctx context.Context, last string) (*connection, error) {
-	tick := time.NewTicker(retryEvery)
-	defer tick.Stop()
 	for {
+		// A daemon that ends each connection at once is no reason to hurry.
+		if err := s.opts.pause(ctx, s.tried.Add(retryEvery)); err != nil {
+			return nil, err
+		}
+		s.tried = time.Now()
 		// Frames of an evicted subscription are given back before the daemon
 		// can be asked again.
 		if !s.evictedHeld() {
@@ -106,11 +110,18 @@ func (s *Subscription) reconnect(ctx context.Context, last string) (*connection,
 				s.event(EventWaiting, err, "waiting for %s: %v", s.stream, err)
 			}
 		}
-		select {
-		case <-ctx.Done():
-			return nil, ctx.Err()
-		case <-tick.C:
-		}
+	}
+}
+
+// pauseUntil waits, unless the time is past.
+func pauseUntil(ctx context.Context, until time.Time) error {
+	t := time.NewTimer(time.Until(until))
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-t.C:
+		return ctx.Err()
 	}
 }
 
@@ -146,6 +157,11 @@ func (s *Subscription) fail(err error) {
 // receive handles the daemon's messages until the connection ends.
 func (s *Subscription) receive(ctx context.Context, cn *connection) error {
 	for {
+		// Asked for before each message: ctx may have ended before the
+		// connection was there to be closed.
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
 		m, files, err := cn.conn.Receive(time.Time{})
 		if err != nil {
 			return err
@@ -165,9 +181,6 @@ func (s *Subscription) receive(ctx context.Context, cn *connection) error {
 		_ = files.Close()
 		if err != nil {
 			return err
-		}
-		if ctx.Err() != nil {
-			return ctx.Err()
 		}
 	}
 }
@@ -204,6 +217,7 @@ func (s *Subscription) reconfigure(cn *connection, r *negotiate.Reconfig, files 
 
 func (s *Subscription) markEvicted(cn *connection, r *negotiate.Refusal) {
 	err := refused(s.stream, cn.dir, r)
+	err.kind = ErrEvicted // whatever the reason is called
 	s.opts.log.Warn("evicted by camd", "stream", s.stream, "reason", r.Reason, "err", r.Text)
 	s.event(EventEvicted, err, "%v", err)
 	s.mu.Lock()

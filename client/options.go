@@ -4,10 +4,12 @@
 package client
 
 import (
+	"context"
 	"log/slog"
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/seed-3c7e7623/camd/negotiate"
 	"github.com/seed-3c7e7623/camd/ring"
@@ -26,6 +28,9 @@ type options struct {
 	log     *slog.Logger
 	name    string
 	events  func(Event)
+
+	reply time.Duration                                    // bounds a daemon's answer where the context does not
+	pause func(ctx context.Context, until time.Time) error // before each attempt to connect again
 }
 
 // Option changes how List, Status and Subscribe work.
@@ -38,6 +43,8 @@ func newOptions(opts []Option) options {
 		wake:   negotiate.WakeFutex,
 		log:    slog.Default(),
 		name:   filepath.Base(os.Args[0]),
+		reply:  replyTimeout,
+		pause:  pauseUntil,
 	}
 	for _, f := range opts {
 		if f != nil {

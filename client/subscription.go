@@ -16,6 +16,7 @@ import (
 	"github.com/seed-3c7e7623/camd/frame"
 	"github.com/seed-3c7e7623/camd/internal/linux"
 	"github.com/seed-3c7e7623/camd/negotiate"
+	"github.com/seed-3c7e7623/camd/ring"
 )
 
 // Path says which way the frames come and why not a better one.
@@ -47,13 +48,14 @@ type Subscription struct {
 	cancel context.CancelFunc
 	done   chan struct{} // the connection's goroutine has ended
 
-	nextMu  sync.Mutex // one Next at a time
-	watched context.Context
+	nextMu  sync.Mutex      // one Next at a time
+	watched <-chan struct{} // Done of the context of the newest Next
 	// pipeBytes is where wake-up bytes go: their number means nothing.
 	pipeBytes [64]byte
 	unwatch   func() bool
 	released  chan struct{} // capacity 1: a handle came back
 	changed   chan struct{} // capacity 1: cur, failure or closed changed
+	tried     time.Time     // last attempt to connect; of keep's goroutine
 
 	mu       sync.Mutex
 	cur      *epoch
@@ -80,6 +82,7 @@ func Subscribe(ctx context.Context, stream string, opts ...Option) (*Subscriptio
 		stream: stream, opts: newOptions(opts), done: make(chan struct{}),
 		released: make(chan struct{}, 1), changed: make(chan struct{}, 1),
 	}
+	s.tried = time.Now()
 	cn, err := connect(ctx, &s.opts, stream)
 	if err != nil && !errors.Is(err, errNotReady) {
 		return nil, err
@@ -115,6 +118,9 @@ func (s *Subscription) Next(ctx context.Context) (Frame, error) {
 			return Frame{}, err
 		}
 		f, e, wait, err := s.attempt()
+		if errors.Is(err, ErrClosed) {
+			s.watch(context.Background())
+		}
 		if err != nil || wait == waitNone {
 			return f, err
 		}
@@ -160,7 +166,7 @@ func (s *Subscription) attempt() (Frame, *epoch, wait, error) {
 		return Frame{}, nil, waitNone, s.failure
 	case s.evicted != nil:
 		return Frame{}, nil, waitNone, s.evicted
-	case len(s.handles)-len(s.free) >= max(s.path.Credit, 1):
+	case len(s.free) == 0, len(s.handles)-len(s.free) >= max(s.path.Credit, 1):
 		return Frame{}, nil, waitRelease, nil
 	case s.cur == nil:
 		return Frame{}, nil, waitChange, nil
@@ -185,6 +191,11 @@ func (s *Subscription) take(e *epoch) (Frame, error) {
 		// The daemon is the other side of this memory: it cannot be trusted
 		// any more, and the connection's goroutine looks for a new one.
 		_ = e.conn.Close()
+		if errors.Is(err, ring.ErrStale) {
+			// It gave this program up and used the slot again, while this
+			// program stood still: the end of a connection, no fault.
+			return Frame{}, nil
+		}
 		return Frame{}, fmt.Errorf("%w: %w", ErrProtocol, err)
 	}
 	if !ok {
@@ -214,15 +225,17 @@ func (s *Subscription) take(e *epoch) (Frame, error) {
 // unless it was retained. It ends after the first error, which it hands out.
 func (s *Subscription) Frames(ctx context.Context) iter.Seq2[Frame, error] {
 	return func(yield func(Frame, error) bool) {
-		for {
-			f, err := s.Next(ctx)
-			if !yield(f, err) || err != nil {
-				f.Release()
-				return
-			}
-			f.Release()
+		for s.turn(ctx, yield) {
 		}
 	}
+}
+
+// turn is one turn of a loop. The frame goes back also when the loop's body
+// panics.
+func (s *Subscription) turn(ctx context.Context, yield func(Frame, error) bool) bool {
+	f, err := s.Next(ctx)
+	defer f.Release()
+	return yield(f, err) && err == nil
 }
 
 func (s *Subscription) retain(f Frame) bool {

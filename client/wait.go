@@ -88,16 +88,17 @@ func (s *Subscription) readPipe(pipe *os.File) error {
 }
 
 // watch has ctx interrupt a sleeping Next. It is registered once for each
-// context, so that a loop with one context allocates nothing.
+// context, so that a loop with one context allocates nothing. Contexts are told
+// apart by their channel: not every one can be compared.
 func (s *Subscription) watch(ctx context.Context) {
-	if ctx == s.watched {
+	if ctx.Done() == s.watched {
 		return
 	}
 	if s.unwatch != nil {
 		s.unwatch()
 		s.unwatch = nil
 	}
-	s.watched = ctx
+	s.watched = ctx.Done()
 	if ctx.Done() != nil {
 		s.unwatch = context.AfterFunc(ctx, s.interrupt)
 	}
