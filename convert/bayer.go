@@ -17,7 +17,7 @@ const margin = 2
 // eight bits.
 type mosaic struct {
 	g          frame.Geometry
-	redX, redY int         // the red site of each square of 2x2
+	redX, redY int // the red site of each square of 2x2
 	levels     *levelTable
 }
 
