@@ -23,6 +23,8 @@ const (
 	vidiocQueryCap     = 0x80685600
 	capabilityBytes    = 104
 	capVideoCapture    = 1 << 0
+	capVideoMplane     = 1 << 12
+	capMediaController = 1 << 29 // needs to be set up by other means first
 	capStreaming       = 1 << 26
 	capDeviceCaps      = 1 << 31
 	capCardOffset      = 16
@@ -94,8 +96,8 @@ func canCapture(c [capabilityBytes]byte) (card string, ok bool) {
 	if i := bytes.IndexByte(name, 0); i >= 0 {
 		name = name[:i]
 	}
-	const need = capVideoCapture | capStreaming
-	return strings.ToValidUTF8(string(name), "?"), caps&need == need
+	ok = caps&(capVideoCapture|capVideoMplane) != 0 && caps&capStreaming != 0 && caps&capMediaController == 0
+	return strings.ToValidUTF8(string(name), "?"), ok
 }
 
 func queryCap(path string) (c [capabilityBytes]byte, err error) {

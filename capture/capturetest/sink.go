@@ -26,6 +26,8 @@ type Frame struct {
 type Sink struct {
 	Slots   int         // per stream; 0 = 4
 	OnFrame func(Frame) // called within Commit, may be nil
+	// Alloc makes the memory of one slot; nil = on the heap.
+	Alloc func(bytes int) []byte
 
 	mu      sync.Mutex
 	writers map[string]*writer
@@ -80,8 +82,12 @@ func (s *Sink) Open(stream string, f capture.Format) (capture.Writer, error) {
 		n = 4
 	}
 	w := &writer{s: s, stream: stream, format: f}
+	alloc := s.Alloc
+	if alloc == nil {
+		alloc = func(bytes int) []byte { return make([]byte, bytes) }
+	}
 	for i := range n {
-		w.slots = append(w.slots, &capture.Slot{Index: i, Data: make([]byte, f.Geometry.Size(), f.SlotBytes())})
+		w.slots = append(w.slots, &capture.Slot{Index: i, Data: alloc(f.SlotBytes())[:f.Geometry.Size()]})
 	}
 	w.out = make([]bool, n)
 	s.writers[stream] = w

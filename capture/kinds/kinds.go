@@ -12,6 +12,7 @@ import (
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/capture/pattern"
 	"github.com/seed-3c7e7623/camd/capture/replay"
+	"github.com/seed-3c7e7623/camd/capture/v4l2"
 )
 
 // Names lists the kinds, in the order of documentation.
@@ -43,7 +44,7 @@ func build(spec capture.Spec) (capture.Source, error) {
 			return s, nil
 		}
 	case "v4l2":
-		if s, err := replay.NewDevice(spec); err != nil {
+		if s, err := v4l2.New(spec); err != nil {
 			return nil, err
 		} else {
 			return s, nil

@@ -184,6 +184,16 @@ type dvTimings struct {
 	_         [15]uint32
 }
 
+type selection struct {
+	Type      uint32
+	Target    uint32
+	Flags     uint32
+	Left, Top int32
+	Width     uint32
+	Height    uint32
+	_         [9]uint32
+}
+
 type queryCtrl struct {
 	ID      uint32
 	Type    uint32
@@ -282,6 +292,8 @@ var (
 	reqSetTimings     = request(dirRead|dirWrite, 87, unsafe.Sizeof(dvTimings{}))
 	reqDequeueEvent   = request(dirRead, 89, unsafe.Sizeof(event{}))
 	reqSubscribeEvent = request(dirWrite, 90, unsafe.Sizeof(eventSubscription{}))
+	reqGetSelection   = request(dirRead|dirWrite, 94, unsafe.Sizeof(selection{}))
+	reqSetSelection   = request(dirRead|dirWrite, 95, unsafe.Sizeof(selection{}))
 	reqQueryTimings   = request(dirRead, 99, unsafe.Sizeof(dvTimings{}))
 	reqQueryExtCtrl   = request(dirRead|dirWrite, 103, unsafe.Sizeof(queryExtCtrl{}))
 )

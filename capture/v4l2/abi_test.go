@@ -39,6 +39,8 @@ func TestRequests(t *testing.T) {
 		{"VIDIOC_S_DV_TIMINGS", reqSetTimings, 0xc0845657},
 		{"VIDIOC_DQEVENT", reqDequeueEvent, 0x80885659},
 		{"VIDIOC_SUBSCRIBE_EVENT", reqSubscribeEvent, 0x4020565a},
+		{"VIDIOC_G_SELECTION", reqGetSelection, 0xc040565e},
+		{"VIDIOC_S_SELECTION", reqSetSelection, 0xc040565f},
 		{"VIDIOC_QUERY_DV_TIMINGS", reqQueryTimings, 0x80845663},
 		{"VIDIOC_QUERY_EXT_CTRL", reqQueryExtCtrl, 0xc0e85667},
 	} {

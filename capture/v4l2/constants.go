@@ -32,6 +32,10 @@ const (
 	fmtFlagCompressed = 1 << 0
 	fmtFlagEmulated   = 1 << 1
 
+	selectCrop    = 0
+	selectCompose = 0x100
+	selectDefault = 1 // added to the above
+
 	parmTimePerFrame = 0x1000
 
 	inputCapTimings = 1 << 1

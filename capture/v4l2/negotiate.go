@@ -11,6 +11,8 @@ import (
 	"time"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/frame"
 )
@@ -76,6 +78,9 @@ func (d *Device) negotiate(w wish, offered []PixelFormat) (grant, error) {
 	if err != nil {
 		return grant{}, err
 	}
+	if err := d.whole(selectCrop); err != nil {
+		return grant{}, err
+	}
 	var refused []error
 	for _, c := range choices {
 		g, err := d.try(c)
@@ -91,6 +96,25 @@ func (d *Device) negotiate(w wish, offered []PixelFormat) (grant, error) {
 		refused = append(refused, err)
 	}
 	return grant{}, errors.Join(refused...)
+}
+
+// whole resets a rectangle of the device: selectCrop, the part of the sensor or
+// signal that is captured, or selectCompose, the part of the buffer that is
+// written. Drivers keep them from whoever used them last, and shrink them to a
+// small size that was asked for without growing them again.
+func (d *Device) whole(target uint32) error {
+	s := selection{Type: bufTypeCapture, Target: target + selectDefault}
+	err := d.k.ioctl(reqGetSelection, unsafe.Pointer(&s))
+	if err == nil {
+		s.Target, s.Flags = target, 0
+		err = d.k.ioctl(reqSetSelection, unsafe.Pointer(&s))
+	}
+	// Most cameras cannot crop. A driver that is in use says so more clearly
+	// when it is asked for a format.
+	if errors.Is(err, unix.ENODEV) {
+		return explain("VIDIOC_S_SELECTION", d.Path, err)
+	}
+	return nil
 }
 
 // try asks for one format.
@@ -127,6 +151,12 @@ func (d *Device) try(c choice) (grant, error) {
 			return grant{}, fmt.Errorf("%w: %s refuses %v (VIDIOC_S_FMT: %w)", capture.ErrFormatRefused, d.Path, c.code, err)
 		}
 		return grant{}, explain("VIDIOC_S_FMT", d.Path, err)
+	}
+	if err := d.whole(selectCompose); err != nil {
+		return grant{}, err
+	}
+	if err := d.call("VIDIOC_G_FMT", reqGetFmt, unsafe.Pointer(&f)); err != nil {
+		return grant{}, err
 	}
 	if f.Type != d.bufType {
 		return grant{}, fmt.Errorf("%w: %s answers for buffer type %d", capture.ErrFormatRefused, d.Path, f.Type)
