@@ -12,6 +12,7 @@ import (
 	"strings"
 	"text/tabwriter"
 	"time"
+	"unicode"
 
 	"github.com/spf13/cobra"
 
@@ -57,7 +58,7 @@ func writeStatus(w io.Writer, st *daemon.Status, now time.Time) error {
 	t := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(t, "\nCAMERA\tSOURCE\tSTATE\tFOR\tRESTARTS\tPROBLEM")
 	for _, c := range st.Cameras {
-		fmt.Fprintf(t, "%s\t%s\t%s\t%v\t%d\t%s\n", c.Name, c.Source, c.State, now.Sub(c.Since).Round(time.Second), c.Restarts, dash(c.Problem))
+		fmt.Fprintf(t, "%s\t%s\t%s\t%v\t%d\t%s\n", c.Name, plain(c.Source), c.State, now.Sub(c.Since).Round(time.Second), c.Restarts, dash(plain(c.Problem)))
 	}
 	fmt.Fprintln(t, "\nSTREAM\tSIZE\tENCODING\tRATE\tPUBLISHED\tDROPPED\tHOST_COPIES\tSLOTS FREE\tMEMORY")
 	for _, s := range st.Streams {
@@ -81,16 +82,16 @@ func writeStatus(w io.Writer, st *daemon.Status, now time.Time) error {
 			note := "-"
 			switch {
 			case b.Evicted != "":
-				note = "evicted: " + b.Evicted
+				note = "evicted: " + plain(b.Evicted)
 			case b.Hoarding:
 				note = fmt.Sprintf("HOLDS %s for %v", plural(b.Held, "frame"), (time.Duration(b.OldestMS) * time.Millisecond).Round(100*time.Millisecond))
 			}
-			fmt.Fprintf(t, "%s[%d]\t%s\t%s\t%s\t%d of %d\t%d\t%d\t%d\t%s\n", b.Command, b.PID, b.Stream, b.Backend, b.Wake,
+			fmt.Fprintf(t, "%s[%d]\t%s\t%s\t%s\t%d of %d\t%d\t%d\t%d\t%s\n", plain(b.Command), b.PID, b.Stream, b.Backend, b.Wake,
 				b.Held, b.Credit, b.Released, b.Overwritten, b.Skipped, note)
 		}
 	}
 	if st.Truncated {
-		fmt.Fprintln(t, "\n(too many subscribers to list)")
+		fmt.Fprintln(t, "\n(too much to list: something is left out)")
 	}
 	for _, reason := range slices.Sorted(maps.Keys(st.Refused)) {
 		fmt.Fprintf(t, "\nrefused: %s %d times", reason, st.Refused[reason])
@@ -110,6 +111,17 @@ func dropText(s daemon.StreamStatus) string {
 		return "0"
 	}
 	return strings.Join(words, ", ")
+}
+
+// plain keeps what others chose, such as the name of a process or the last words
+// of a child, to one line that no terminal obeys.
+func plain(s string) string {
+	return strings.Map(func(r rune) rune {
+		if unicode.IsPrint(r) {
+			return r
+		}
+		return ' '
+	}, s)
 }
 
 func dash(s string) string {

@@ -191,19 +191,8 @@ func (s *server) answer(ctx context.Context, conn *negotiate.Conn, m *negotiate.
 	return false
 }
 
-// statusDocument leaves details out where the whole does not fit into a packet.
 func (s *server) statusDocument() (json.RawMessage, error) {
-	const room = negotiate.MaxPacket - 1024
-	st := s.d.Status()
-	b, err := json.Marshal(st)
-	if err == nil && len(b) > room {
-		st.Truncated = true
-		for i := range st.Streams {
-			st.Streams[i].Subscribers = nil
-		}
-		b, err = json.Marshal(st)
-	}
-	return b, err
+	return fit(s.d.Status(), negotiate.MaxPacket-1024)
 }
 
 func (s *server) reject(conn *negotiate.Conn, r *negotiate.Refusal) {

@@ -5,9 +5,11 @@ package daemon
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"maps"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -26,7 +28,9 @@ type Status struct {
 	Cameras []CameraStatus              `json:"cameras"`
 	Streams []StreamStatus              `json:"streams"`
 	Refused map[negotiate.Reason]uint64 `json:"refused,omitempty"`
-	// Truncated is set when subscribers were left out to fit into a message.
+	// Truncated is set when something was left out to fit into a message:
+	// subscribers first, then the end of long problems, then whole streams and
+	// cameras.
 	Truncated bool `json:"truncated,omitempty"`
 }
 
@@ -126,4 +130,50 @@ func orNothing(s string) string {
 		return "it has not delivered anything yet"
 	}
 	return s
+}
+
+// maxProblem is how much of a problem's text is left where room is short.
+const maxProblem = 200
+
+// fit encodes a status document in at most room bytes, and leaves out what has
+// to go for that. st itself stays as it is.
+func fit(st Status, room int) (json.RawMessage, error) {
+	b, err := json.Marshal(st)
+	if err != nil || len(b) <= room {
+		return b, err
+	}
+	st.Truncated = true
+	st.Streams, st.Cameras = slices.Clone(st.Streams), slices.Clone(st.Cameras)
+	for i := range st.Streams {
+		st.Streams[i].Subscribers = nil
+	}
+	if b, err = json.Marshal(st); err != nil || len(b) <= room {
+		return b, err
+	}
+	for i := range st.Streams {
+		st.Streams[i].Problem = shorten(st.Streams[i].Problem)
+	}
+	for i := range st.Cameras {
+		st.Cameras[i].Problem = shorten(st.Cameras[i].Problem)
+	}
+	for {
+		if b, err = json.Marshal(st); err != nil || len(b) <= room {
+			return b, err
+		}
+		switch n, m := len(st.Streams), len(st.Cameras); {
+		case n == 0 && m == 0:
+			return nil, fmt.Errorf("status takes %d bytes, a message has room for %d", len(b), room)
+		case n >= m:
+			st.Streams = st.Streams[:n-n/8-1]
+		default:
+			st.Cameras = st.Cameras[:m-m/8-1]
+		}
+	}
+}
+
+func shorten(s string) string {
+	if len(s) <= maxProblem {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxProblem], "") + "…"
 }

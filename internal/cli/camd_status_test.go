@@ -1,0 +1,50 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/seed-3c7e7623/camd/backend"
+	"github.com/seed-3c7e7623/camd/internal/daemon"
+	"github.com/seed-3c7e7623/camd/negotiate"
+)
+
+func TestStatusText(t *testing.T) {
+	now := time.Unix(1000, 0)
+	stream := daemon.StreamStatus{StreamInfo: negotiate.StreamInfo{Name: "front/color"}}
+	stream.Subscribers = []backend.Subscriber{
+		{Stream: "front/color", Backend: negotiate.BackendSHM, Wake: "futex", PID: 7, Command: "good", Credit: 2},
+		{Stream: "front/color", PID: 8, Command: "hoarder", Hoarding: true, Held: 1, OldestMS: 12340, Credit: 2},
+		{Stream: "front/color", PID: 9, Command: "evil\x1b[2J\n", Evicted: "held a frame"},
+	}
+	st := &daemon.Status{
+		Version: "1.0", PID: 5, Started: now.Add(-time.Minute), Truncated: true,
+		Cameras: []daemon.CameraStatus{{Name: "front", Source: "replay a\tb", Problem: "child said:\n\x1b]0;owned\x07", Since: now}},
+		Streams: []daemon.StreamStatus{stream},
+		Refused: map[negotiate.Reason]uint64{negotiate.ReasonRingFull: 3},
+	}
+	var out strings.Builder
+	if err := writeStatus(&out, st, now); err != nil {
+		t.Fatal(err)
+	}
+	text := out.String()
+	for _, want := range []string{"up 1m0s", "HOLDS 1 frame for 12.3s", "hoarder[8]", "evicted: held a frame", "refused: ring_full 3 times", "left out"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in\n%s", want, text)
+		}
+	}
+	for _, r := range text {
+		if r < ' ' && r != '\n' || r == 0x7f {
+			t.Fatalf("control character %q in\n%s", r, text)
+		}
+	}
+	for _, line := range strings.Split(text, "\n") {
+		if strings.HasPrefix(line, "front ") && !strings.Contains(line, "child said:") && !strings.Contains(line, "front/color") {
+			t.Errorf("a camera takes more than one line:\n%s", text)
+		}
+	}
+}
