@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/internal/linux"
 	"github.com/seed-3c7e7623/camd/ring"
@@ -61,6 +63,31 @@ func TestRoom(t *testing.T) {
 			}
 			if err != nil && (!errors.Is(err, errMemory) || !strings.Contains(err.Error(), "memory.max")) {
 				t.Errorf("error %q does not name the limit", err)
+			}
+		})
+	}
+}
+
+func TestMemoryError(t *testing.T) {
+	cases := map[string]struct {
+		err       error
+		first     bool
+		want      error
+		permanent bool
+	}{
+		"no room at first":  {errMemory, true, capture.ErrUnsupported, true},
+		"no room later":     {errMemory, false, errMemory, false},
+		"no memory at all":  {linux.ErrNoMemory, true, capture.ErrUnsupported, true},
+		"too many files":    {unix.EMFILE, true, unix.EMFILE, false},
+		"impossible ring":   {ring.ErrConfig, true, capture.ErrConfig, true},
+		"impossible, later": {ring.ErrConfig, false, capture.ErrConfig, true},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			err := memoryError("a/color", c.first, c.err)
+			permanent := errors.Is(err, capture.ErrUnsupported) || errors.Is(err, capture.ErrConfig)
+			if !errors.Is(err, c.want) || !errors.Is(err, c.err) || permanent != c.permanent {
+				t.Errorf("got %v, given up %v", err, permanent)
 			}
 		})
 	}
