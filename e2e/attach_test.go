@@ -161,3 +161,28 @@ func (a *attached) evicted(want negotiate.Reason) {
 		return
 	}
 }
+
+// queued empties the socket's queue and counts the packets.
+func (a *attached) queued() (n int) {
+	a.t.Helper()
+	packet, control := make([]byte, negotiate.MaxPacket), make([]byte, 256)
+	for ; ; n++ {
+		_, oobn, _, _, err := unix.Recvmsg(a.fd, packet, control, unix.MSG_CMSG_CLOEXEC|unix.MSG_DONTWAIT)
+		if errors.Is(err, unix.EAGAIN) {
+			return n
+		}
+		if err != nil {
+			a.t.Fatalf("receiving: %v", err)
+		}
+		messages, err := unix.ParseSocketControlMessage(control[:oobn])
+		if err != nil {
+			a.t.Fatal(err)
+		}
+		for i := range messages {
+			fds, _ := unix.ParseUnixRights(&messages[i])
+			for _, fd := range fds {
+				_ = unix.Close(fd)
+			}
+		}
+	}
+}

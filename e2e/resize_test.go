@@ -6,11 +6,14 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/seed-3c7e7623/camd/capture/pattern"
 	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/frame"
+	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
 // TestChangeOfSize changes the size of a stream under its readers, again and
@@ -84,5 +87,40 @@ func TestChangeOfSize(t *testing.T) {
 	verified.interrupt()
 	if r := hzOf(t, verified); r.Verify.Torn != 0 || r.Verify.Stale != 0 || r.Reconnects != 0 {
 		t.Errorf("camsub through %d epochs: %+v, %+v", epochs, r, r.Verify)
+	}
+}
+
+// TestStoppedThroughChanges has a reader stopped, and another that never reads
+// its socket, while the size changes many times. Neither is cut off; what is
+// said to them in between keeps the memory of one ring at most.
+func TestStoppedThroughChanges(t *testing.T) {
+	t.Parallel()
+	d := startDaemon(t, "test=pattern,320x240@100,fault.resize=100ms")
+	r := d.reader()
+	r.await(5)
+	deaf := attach(t, d.dir, negotiate.WakeFutex)
+	r.stop()
+	before := r.frames()
+	from := d.stream().Epoch
+	eventually(t, "twenty more epochs", func() (bool, string) {
+		e := d.stream().Epoch
+		return e >= from+20, fmt.Sprint(e - from)
+	})
+	reached := d.stream().Epoch
+	r.signal(syscall.SIGCONT)
+	eventually(t, "reader is in the newest epochs", func() (bool, string) {
+		frames := r.frames()
+		last := frames[len(frames)-1].epoch
+		return last >= reached, fmt.Sprintf("from %d to %d, wanted %d", before[len(before)-1].epoch, last, reached)
+	})
+	checkOrder(t, r.frames())
+	if _, _, reconnects := r.end(); reconnects != 0 {
+		t.Errorf("%d reconnects", reconnects)
+	}
+	if n := deaf.queued(); n != 1 {
+		t.Errorf("%d messages lie in the queue of a client that does not read, want 1", n)
+	}
+	if !strings.Contains(lineWith(d.statusText(), "e2e.test["), "test/color") {
+		t.Error("the client that does not read is not a subscriber any more")
 	}
 }

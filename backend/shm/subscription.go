@@ -297,48 +297,62 @@ func (s *subscription) reserve(r *ring.Ring) {
 	if stale != nil {
 		stale.Remove()
 	}
-	select {
-	case s.changed <- struct{}{}:
-	default:
-	}
+	s.again()
 }
 
-// announce sends RECONFIG for the newest epoch.
+// announce sends RECONFIG for the newest epoch, but never a second one before
+// the first was acknowledged: each that lies in the queue of a client that does
+// not read keeps the memory of its ring.
 func (s *subscription) announce() error {
 	s.mu.Lock()
+	if s.pending != nil {
+		s.mu.Unlock()
+		return nil
+	}
 	next := s.next
 	s.next = place{}
 	if next.reader == nil {
 		s.mu.Unlock()
 		return next.err
 	}
-	stale := s.pending
 	s.pending, s.ring = next.reader, next.ring
 	s.mu.Unlock()
-	if stale != nil {
-		stale.Remove()
-	}
 	info := s.b.Info()
 	info.Geometry, info.Epoch = next.ring.Geometry(), next.ring.Epoch()
 	err := s.send(&negotiate.Message{Type: negotiate.TypeReconfig, Reconfig: &negotiate.Reconfig{
 		Stream: info, Layout: layoutMessage(next.ring.Layout()), Reader: next.reader.ID(),
 	}}, next.ring, next.reader)
 	if errors.Is(err, ring.ErrRetired) {
-		return nil // replaced meanwhile: the next one is announced right after
+		// Replaced meanwhile and not sent: the next one is announced right after.
+		s.mu.Lock()
+		s.pending = nil
+		s.mu.Unlock()
+		next.reader.Remove()
+		s.again()
+		return nil
 	}
 	return err
+}
+
+// again has announce look once more.
+func (s *subscription) again() {
+	select {
+	case s.changed <- struct{}{}:
+	default:
+	}
 }
 
 func (s *subscription) acknowledged(epoch uint64) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.pending == nil || s.ring.Epoch() != epoch {
-		return // an epoch that was itself replaced meanwhile
+		return // nothing that waits for it
 	}
 	s.before = sum(s.before, s.reader.Info().ReaderStats)
 	s.reader.Remove()
 	s.reader, s.pending = s.pending, nil
 	s.reader.Start()
+	s.again() // there may be a newer one by now
 }
 
 func (s *subscription) bye(reason string) {
