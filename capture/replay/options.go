@@ -30,6 +30,8 @@ func pixelFormat(e frame.Encoding) string {
 		return "uyvy422"
 	case frame.NV12:
 		return "nv12"
+	case frame.Mono16, frame.Depth16:
+		return "gray16le"
 	}
 	return ""
 }
@@ -71,14 +73,24 @@ func cutting(key string) bool {
 func (s *Source) parse(spec capture.Spec) error {
 	o := capture.NewOptions(spec)
 	var err error
-	if s.encoding, err = frame.ParseEncoding(o.String("encoding", string(frame.BGR8))); err != nil {
-		o.RefuseKey("encoding", "option encoding: %w", err)
-	} else if pixelFormat(s.encoding) == "" {
-		o.RefuseKey("encoding", "option encoding: ffmpeg is not asked for %s", s.encoding)
+	s.encoding = frame.BGR8
+	if text := o.String("encoding", ""); text != "" {
+		s.asked = true
+		if s.encoding, err = frame.ParseEncoding(text); err != nil {
+			o.RefuseKey("encoding", "option encoding: %w", err)
+		}
+	}
+	s.reader = readerFFmpeg
+	if !s.device {
+		s.reader = o.Choice("reader", readerAuto, readerAuto, readerNative, readerFFmpeg)
+		s.step = int(o.Int("step", 0, 0, frame.MaxSide*8))
+	}
+	if s.reader != readerNative && s.encoding != "" && pixelFormat(s.encoding) == "" {
+		o.RefuseKey("encoding", "option encoding: ffmpeg is not asked for %s; raw files may hold it, with reader=native", s.encoding)
 	}
 	s.width, s.height, s.rate = spec.Width, spec.Height, spec.Rate
 	evenW, evenH := evenSides(s.encoding)
-	if (evenW && s.width%2 == 1) || (evenH && s.height%2 == 1) {
+	if s.reader != readerNative && ((evenW && s.width%2 == 1) || (evenH && s.height%2 == 1)) {
 		o.RefuseKey("size", "size %dx%d: sides that share chroma in %s must be even", s.width, s.height, s.encoding)
 	}
 	s.target = spec.Target
@@ -101,6 +113,9 @@ func (s *Source) parseFile(o *capture.Options) {
 		def = "fast"
 	}
 	s.fast = o.Choice("pace", def, "file", "fast") == "fast"
+	if s.live && s.reader == readerNative {
+		o.RefuseKey("reader", "option reader=native: %s is live, ffmpeg reads it", s.target)
+	}
 	s.speed = o.Float("speed", 1, 0.001, 1000)
 	switch {
 	case o.String("rate", "") == "0":
@@ -116,6 +131,9 @@ func (s *Source) parseFile(o *capture.Options) {
 func (s *Source) parseInput(o *capture.Options) {
 	allowed := inputOptions()
 	given := o.Prefix("input.")
+	if len(given) > 0 && s.reader == readerNative {
+		o.RefuseKey("reader", "option reader=native: options input.KEY are ffmpeg's")
+	}
 	keys := make([]string, 0, len(given))
 	for k := range given {
 		keys = append(keys, k)

@@ -8,12 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"time"
 
 	"github.com/seed-3c7e7623/camd/capture"
-	"github.com/seed-3c7e7623/camd/capture/pace"
-	"github.com/seed-3c7e7623/camd/frame"
-	"github.com/seed-3c7e7623/camd/internal/linux"
 )
 
 // play plays the file, again and again if it loops. It returns an error always.
@@ -88,48 +84,6 @@ func (p *player) read(slot *capture.Slot) (int, error) {
 		p.scratch = make([]byte, size)
 	}
 	return io.ReadFull(p.current.out, p.scratch)
-}
-
-// due waits until the frame just read is due and returns its capture time.
-func (p *player) due(ctx context.Context) (int64, error) {
-	now := linux.Monotonic()
-	if p.fast {
-		return now, nil
-	}
-	if p.ticks == 0 {
-		p.schedule.Start = now
-	}
-	at := p.schedule.At(p.ticks)
-	// The decoder cannot keep up, or was stopped for a while: time goes on
-	// from here instead of in a rush.
-	if behind := now - at; behind > 2*int64(p.schedule.Interval())+int64(100*time.Millisecond) {
-		p.schedule.Start += behind
-		at = now
-	}
-	p.ticks++
-	if err := pace.Until(ctx, at); err != nil {
-		return 0, err
-	}
-	return at, nil
-}
-
-func (p *player) stamp(captured int64, pass int, number uint64) capture.Stamp {
-	st := capture.Stamp{DriverSequence: number, CaptureNanos: captured}
-	if !p.live {
-		st.Flags |= frame.Replayed
-	}
-	if pass > 0 && number == 1 {
-		st.Flags |= frame.Discontinuity
-	}
-	return st
-}
-
-func (p *player) publish(slot *capture.Slot, st capture.Stamp) {
-	if slot == nil {
-		p.writer.Drop(1, capture.DropNoSlot)
-		return
-	}
-	p.writer.Commit(slot, st)
 }
 
 // prepare starts the child of the next pass when the end comes near; at once

@@ -16,7 +16,6 @@ import (
 	"time"
 
 	"github.com/seed-3c7e7623/camd/capture"
-	"github.com/seed-3c7e7623/camd/capture/pace"
 	"github.com/seed-3c7e7623/camd/frame"
 )
 
@@ -34,7 +33,10 @@ type Source struct {
 	device   bool // V4L2
 	live     bool // delivers at its own pace: a device, RTSP ...
 	target   string
+	reader   string // auto, native, ffmpeg
 	encoding frame.Encoding
+	asked    bool    // for this encoding; else a native reader takes the file's
+	step     int     // of raw files; 0 = no padding
 	width    int     // asked for; 0 = the file's
 	height   int     // asked for; 0 = the file's
 	rate     float64 // asked for; 0 = the file's
@@ -50,9 +52,16 @@ type Source struct {
 
 // New reads the options of kind "replay":
 //
-//	encoding=NAME     default bgr8: what OpenCV and every ROS viewer show
-//	                  directly. nv12 is the cheapest of most files, no colours
-//	                  are converted for it
+//	reader=auto|native|ffmpeg
+//	                  native reads y4m, raw files and folders of pictures in this
+//	                  process, ffmpeg is a child process for everything; auto
+//	                  looks into the file
+//	encoding=NAME     default of native readers: what is in the file (nv12 for
+//	                  y4m of 4:2:0), of ffmpeg bgr8: what OpenCV and every ROS
+//	                  viewer show directly. nv12 is the cheapest of most files, no
+//	                  colours are converted for it
+//	step=N            bytes from row to row of a raw file, which also needs a size
+//	                  and an encoding
 //	loop=true         begins again at the end, without a pause
 //	pace=file|fast    as fast as recorded (default), or as fast as possible;
 //	                  live URLs (rtsp, srt, udp ...) come when they come
@@ -106,6 +115,26 @@ func redact(url string) string {
 
 // Run implements [capture.Source].
 func (s *Source) Run(ctx context.Context, sink capture.Sink) error {
+	rec, g, err := s.native()
+	switch {
+	case err == nil:
+		defer rec.Close()
+		s.log().Info("reading a recording", "source", s.Describe(), "reader", readerNative, "format", rec.format, "first", g.String(), "color", rec.color.String())
+		p := &nativePlayer{output: output{Source: s, geometry: g}, rec: rec, sink: sink}
+		if err := p.open(sink, rec.clip); err != nil {
+			return err
+		}
+		return p.play(ctx)
+	case !errors.Is(err, errElse):
+		return err
+	case s.reader == readerNative:
+		return fmt.Errorf("%w: %s: reader=native: %w", capture.ErrFormatRefused, s.Describe(), err)
+	}
+	s.log().Info("reading a recording", "source", s.Describe(), "reader", readerFFmpeg, "reason", err)
+	return s.runFFmpeg(ctx, sink)
+}
+
+func (s *Source) runFFmpeg(ctx context.Context, sink capture.Sink) error {
 	ffmpeg, err := lookPath("ffmpeg")
 	if err != nil {
 		return err
@@ -122,17 +151,9 @@ func (s *Source) Run(ctx context.Context, sink capture.Sink) error {
 	if err != nil {
 		return err
 	}
-	p := &player{Source: s, program: ffmpeg, args: s.command(in, g, c), geometry: g, clip: c}
+	p := &player{output: output{Source: s, geometry: g}, program: ffmpeg, args: s.command(in, g, c), clip: c}
 	defer p.close()
-	f := capture.Format{Geometry: g, Clock: frame.ClockReplay, Held: 1}
-	if s.live {
-		f.Clock = frame.ClockArrival
-	}
-	if r := s.played(c); r > 0 {
-		p.schedule.Rate = r
-		f.Interval = p.schedule.Interval()
-	}
-	if p.writer, err = sink.Open(Stream, f); err != nil {
+	if err := p.open(sink, c); err != nil {
 		return err
 	}
 	return p.play(ctx)
@@ -301,21 +322,16 @@ func (s *Source) log() *slog.Logger {
 	return slog.Default()
 }
 
-// player is one run.
+// player is one run through ffmpeg.
 type player struct {
-	*Source
-	program  string
-	args     []string
-	geometry frame.Geometry
-	clip     clip
-	writer   capture.Writer
-	schedule pace.Schedule
+	output
+	program string
+	args    []string
+	clip    clip
 
 	current *child
 	standby *child // started before the end, so that a loop has no gap
-	ticks   uint64 // frames due so far, over all passes
 	scratch []byte // for frames that find no slot
-	warned  bool
 }
 
 func (p *player) close() {
