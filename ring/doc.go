@@ -22,8 +22,8 @@
 //     joiners, and credit+1 for each reader.
 //   - A reader returns leases through its own ring of words. Only when it was
 //     skipped for want of credit (the kick flag) does it also send a message.
-//   - All exchanges come first, then one increment of the wake-up counter, then
-//     the look at the readers' waiting flags, then the system calls.
+//   - All exchanges come first, then the readers' waiting flags are taken down,
+//     then the wake-up counter moves, then come the system calls.
 //   - The generation in the slot record changes before pixels do, so that a
 //     reader whose lease was taken away finds out.
 //

@@ -15,7 +15,7 @@ import (
 
 type lease struct {
 	word  Word
-	since int64 // CLOCK_MONOTONIC of the grant
+	since int64 // CLOCK_MONOTONIC at which it was granted, or later known to be taken
 }
 
 // Reader is the writer's private truth about one subscription to one epoch.
@@ -198,12 +198,11 @@ func (r *Ring) grant(rd *Reader, now int64) bool {
 	}
 	w := r.newest
 	mail := area(rd.page.Data).u64(pageMailbox)
-	taken := len(rd.held)
-	if rd.waiting != 0 {
-		taken--
-	}
+	// Credit bounds what is taken; the waiting word is extra. When none waits,
+	// the mailbox is known to be empty and has room for one, so that a reader
+	// that keeps to its credit is never skipped.
 	switch {
-	case taken < rd.credit:
+	case len(rd.held) <= rd.credit:
 		rd.book(w, now)
 		old := Word(mail.Swap(uint64(w)))
 		before := rd.waiting
@@ -215,12 +214,15 @@ func (r *Ring) grant(rd *Reader, now int64) bool {
 		case old != 0:
 			r.end(rd, fmt.Errorf("%w: mailbox had word %#x, expected %#x or 0", ErrMisbehaved, uint64(old), uint64(before)))
 			return false
+		case before != 0:
+			rd.sawTaken(before, now)
 		}
 	case rd.waiting != 0:
 		rd.book(w, now)
 		if !mail.CompareAndSwap(uint64(rd.waiting), uint64(w)) {
 			// The reader took it in the meantime: now it is at its bound.
 			rd.drop(w)
+			rd.sawTaken(rd.waiting, now)
 			rd.waiting = 0
 			return false
 		}
@@ -233,6 +235,27 @@ func (r *Ring) grant(rd *Reader, now int64) bool {
 	rd.lastGen = w.Generation()
 	rd.stats.Granted++
 	return true
+}
+
+// sawTaken starts the clock of a lease that turned out to be taken: at the
+// latest moment that is possible, so that nobody is evicted for time in which a
+// frame only waited.
+func (rd *Reader) sawTaken(w Word, now int64) {
+	for i := range rd.held {
+		if rd.held[i].word == w {
+			rd.held[i].since = now
+		}
+	}
+}
+
+// look finds out whether the waiting word was taken since the last grant. mu is
+// held.
+func (rd *Reader) look(now int64) {
+	if rd.closed || rd.waiting == 0 || Word(area(rd.page.Data).u64(pageMailbox).Load()) == rd.waiting {
+		return
+	}
+	rd.sawTaken(rd.waiting, now)
+	rd.waiting = 0
 }
 
 // book and drop begin and end a lease in the private state.
@@ -332,14 +355,14 @@ func (r *Ring) evictOldest() {
 }
 
 // oldest is the age in nanoseconds of the oldest lease that was taken, 0
-// without one. A word that still lies in the mailbox does not count. mu is held.
+// without one. mu is held.
 func (rd *Reader) oldest(now int64) int64 {
+	rd.look(now)
 	var age int64
 	for _, l := range rd.held {
-		if l.word == rd.waiting && !rd.closed && Word(area(rd.page.Data).u64(pageMailbox).Load()) == l.word {
-			continue
+		if l.word != rd.waiting {
+			age = max(age, now-l.since)
 		}
-		age = max(age, now-l.since)
 	}
 	return age
 }

@@ -74,12 +74,14 @@ func (rd *Reader) Info() ReaderInfo {
 	if r.drain(rd) {
 		wake = r.offer(rd, 0)
 	}
-	info := ReaderInfo{ID: rd.id, Credit: rd.credit, Held: len(rd.held), Ended: rd.err, ReaderStats: rd.stats}
-	if !rd.closed {
-		if rd.waiting != 0 && Word(area(rd.page.Data).u64(pageMailbox).Load()) == rd.waiting {
-			info.Held--
-		}
-		info.Oldest = time.Duration(rd.oldest(r.now()))
+	now := r.now()
+	oldest := rd.oldest(now)
+	info := ReaderInfo{
+		ID: rd.id, Credit: rd.credit, Held: len(rd.held), Oldest: time.Duration(oldest),
+		Ended: rd.err, ReaderStats: rd.stats,
+	}
+	if rd.waiting != 0 {
+		info.Held--
 	}
 	r.unlockAndWake(wake)
 	return info

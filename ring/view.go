@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/sys/unix"
@@ -23,6 +24,7 @@ type View struct {
 	hdr    area
 	pixels []byte
 	page   area
+	fence  atomic.Uint32 // orders reads of pixels before the look at the generation
 }
 
 // Lease is a frame that the reader holds. Its slot keeps its contents until
@@ -145,6 +147,9 @@ func (v *View) Take(l *Lease) (bool, error) {
 
 // Check reports ErrStale if the slot of w was given to another frame.
 func (v *View) Check(w Word) error {
+	// An atomic load does not hold back plain loads before it on weakly ordered
+	// processors; a read-modify-write does.
+	v.fence.Add(1)
 	if g := v.hdr.record(w.Slot()).u64(recGeneration).Load(); g != w.Generation() {
 		return fmt.Errorf("%w: slot %d has generation %d, not %d", ErrStale, w.Slot(), g, w.Generation())
 	}

@@ -17,18 +17,18 @@ var wakeByte = []byte{1}
 
 // unlockAndWake releases mu and wakes the readers that wait, if wake says that
 // something was granted. The order is what makes a lost wake-up impossible: the
-// exchanges are done, the counter moves, then the waiting flags are read. A
-// flag is cleared with the wake-up, so that a stopped reader costs one.
+// exchanges are done, the waiting flags are taken down, then the counter moves,
+// then come the system calls. A reader that armed in between has the old count
+// and does not fall asleep on it; with the counter first, its flag could be
+// taken down for a wake-up that it slept through (package check, mutant
+// ClearAfterCount). A flag is taken down with the wake-up, so that a stopped
+// reader costs one.
 func (r *Ring) unlockAndWake(wake bool) {
 	if !wake || r.unmapped {
 		r.mu.Unlock()
 		return
 	}
-	counter := area(r.hdr.Data).u32(hdrWake)
-	counter.Add(1)
-	futex := false
-	r.wakeMu.Lock()
-	r.wakePipes = r.wakePipes[:0]
+	locked, futex := false, false
 	for _, rd := range r.readers {
 		if rd.closed {
 			continue
@@ -37,11 +37,22 @@ func (r *Ring) unlockAndWake(wake bool) {
 		if waiting.Load() == 0 || waiting.Swap(0) == 0 {
 			continue
 		}
+		if !locked {
+			locked = true
+			r.wakeMu.Lock()
+			r.wakePipes = r.wakePipes[:0]
+		}
 		if rd.pipe >= 0 {
 			r.wakePipes = append(r.wakePipes, rd)
 		} else {
 			futex = true
 		}
+	}
+	counter := area(r.hdr.Data).u32(hdrWake)
+	counter.Add(1)
+	if !locked {
+		r.mu.Unlock()
+		return
 	}
 	if futex {
 		r.stats.FutexWakes++
