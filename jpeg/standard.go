@@ -61,12 +61,15 @@ func (s *standard) decode(dst []byte, g frame.Geometry, data []byte, info Info) 
 	return fmt.Errorf("%w: %T", ErrUnsupported, picture)
 }
 
+// translate sorts what Go's decoder says. "Missing 0xff00 sequence" is a marker
+// before the picture was complete.
 func translate(err error) error {
 	var unsupported std.UnsupportedError
+	text := err.Error()
 	switch {
 	case errors.As(err, &unsupported):
 		return fmt.Errorf("%w: %w", ErrUnsupported, err)
-	case errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(err.Error(), "short Huffman data"):
+	case errors.Is(err, io.ErrUnexpectedEOF) || strings.Contains(text, "short Huffman data") || strings.Contains(text, "missing 0xff00"):
 		return fmt.Errorf("%w: %w", ErrTruncated, err)
 	}
 	return fmt.Errorf("%w: %w", ErrCorrupt, err)

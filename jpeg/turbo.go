@@ -86,14 +86,30 @@ func (t *turbo) decode(dst []byte, g frame.Geometry, data []byte, info Info) err
 	}
 	text := t.message()
 	switch {
-	case info.Scans == 1 && strings.Contains(text, "extraneous bytes before marker 0xd9"):
-		// Bytes between a complete picture and EOI, which some cameras always
-		// send. With several scans nothing would have been drawn yet.
+	case info.Scans == 1 && strayBytes(text) <= mostStray:
 		return nil
 	case strings.Contains(text, "remature end"):
 		return fmt.Errorf("%w: %s", ErrTruncated, text)
 	}
 	return fmt.Errorf("%w: %s", ErrCorrupt, text)
+}
+
+// mostStray is how many bytes may stand between a complete picture and EOI.
+// Some cameras always send one to four. More mean that the decoder lost its way
+// in damaged data and was done early.
+const mostStray = 8
+
+// strayBytes is the number in libjpeg's warning about such bytes (JWRN_EXTRANEOUS_DATA);
+// more than mostStray if the text is another. When it stops at this warning the
+// picture has been drawn, unless there were several scans.
+func strayBytes(text string) int {
+	var n, marker int
+	if i := strings.Index(text, "Corrupt JPEG data: "); i >= 0 {
+		if got, _ := fmt.Sscanf(text[i:], "Corrupt JPEG data: %d extraneous bytes before marker 0x%x", &n, &marker); got == 2 && marker == markerEOI {
+			return n
+		}
+	}
+	return mostStray + 1
 }
 
 // message is the library's last error.
