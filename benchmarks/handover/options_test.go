@@ -146,7 +146,7 @@ func TestRatiosPairBlocksOfARepeat(t *testing.T) {
 	add(sideFloor, 2, 200)
 	add(sideCamd, 3, 900) // its floor was not measured any more
 	got, ok := c.ratio("writer_cpu_per_frame")
-	want := ratio{Name: "writer_cpu_per_frame", Median: 1.3, Min: 1.1, Max: 3, Repeats: 3}
+	want := ratio{Name: "writer_cpu_per_frame", Median: 1.3, Min: 1.1, Max: 3, Lower: 1.1, Upper: 3, Repeats: 3}
 	if !ok || math2(got) != math2(want) {
 		t.Errorf("ratio %+v, want %+v", got, want)
 	}
@@ -157,7 +157,9 @@ func TestRatiosPairBlocksOfARepeat(t *testing.T) {
 
 // math2 rounds away what binary fractions cannot hold.
 func math2(r ratio) ratio {
-	r.Median, r.Min, r.Max = round(r.Median), round(r.Min), round(r.Max)
+	for _, v := range []*float64{&r.Median, &r.Min, &r.Max, &r.Lower, &r.Upper} {
+		*v = round(*v)
+	}
 	return r
 }
 

@@ -6,6 +6,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"text/tabwriter"
 
@@ -40,6 +41,9 @@ func printTables(out io.Writer, o Options, r *results, m *meta) error {
 		if err := printLatency(out, string(wake), single); err != nil {
 			return err
 		}
+		if err := printAllSizes(out, string(wake), o.Rates, single); err != nil {
+			return err
+		}
 		if err := printThroughput(out, string(wake), pairs); err != nil {
 			return err
 		}
@@ -69,6 +73,31 @@ func printLatency(out io.Writer, wake string, cells []*cellResult) error {
 		}
 		fmt.Fprintf(w, "%s\t%s\t%d\t%s\t%s\t%s\t%s%s\t%d\t\n", sizeText(c.Size), rateText(c.Rate), x.Count,
 			percentiles(x), percentiles(y), c.ratioText(string(metricHeld)+"_p50"), mark, c.ratioText(string(metricHeld)+"_p99"), a.Dropped)
+	}
+	return w.Flush()
+}
+
+// printAllSizes takes all payloads together: between ready and held nobody
+// reads the pixels, so that they are further repeats of one measurement.
+func printAllSizes(out io.Writer, wake string, rates []float64, cells []*cellResult) error {
+	if len(cells) == 0 {
+		return nil
+	}
+	fmt.Fprintf(out, "\nratio camd/floor, %s, all payloads together: median (quartiles) of pairs of blocks\n", wake)
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
+	fmt.Fprintln(w, "rate\tpairs\tready to held p50\tp90\twriter CPU\treader CPU\t")
+	for _, rate := range rates {
+		same := slices.DeleteFunc(slices.Clone(cells), func(c *cellResult) bool { return c.Rate != rate })
+		all := ratiosOf(same)
+		if len(all) == 0 {
+			continue
+		}
+		fmt.Fprintf(w, "%s\t%d\t", rateText(rate), all[0].Repeats)
+		for _, name := range []string{string(metricHeld) + "_p50", string(metricHeld) + "_p90", "writer_cpu_per_frame", "reader_cpu_per_frame"} {
+			r, _ := pick(all, name)
+			fmt.Fprintf(w, "%.2f (%.2f-%.2f)\t", r.Median, r.Lower, r.Upper)
+		}
+		fmt.Fprintln(w)
 	}
 	return w.Flush()
 }

@@ -78,6 +78,7 @@ func (b *block) readerCPUPerFrame() float64 {
 type ratio struct {
 	Name             string
 	Median, Min, Max float64
+	Lower, Upper     float64 // quartiles
 	Repeats          int
 }
 
@@ -101,36 +102,52 @@ func quantities() []quantity {
 		quantity{"frames_per_second", (*block).perSecond})
 }
 
+// values are the ratios of one quantity, one for each repeat that has both
+// sides.
+func (c *cellResult) values(q quantity) []float64 {
+	var out []float64
+	for _, a := range c.blocks {
+		if a.Side != sideCamd {
+			continue
+		}
+		i := slices.IndexFunc(c.blocks, func(b *block) bool { return b.Side == sideFloor && b.Repeat == a.Repeat })
+		if i < 0 {
+			continue
+		}
+		if x, y := q.of(a), q.of(c.blocks[i]); x > 0 && y > 0 {
+			out = append(out, x/y)
+		}
+	}
+	return out
+}
+
 // ratios are all that both sides of the cell allow.
-func (c *cellResult) ratios() []ratio {
+func (c *cellResult) ratios() []ratio { return ratiosOf([]*cellResult{c}) }
+
+// ratiosOf takes the repeats of several cells together.
+func ratiosOf(cells []*cellResult) []ratio {
 	var out []ratio
 	for _, q := range quantities() {
 		var values []float64
-		for _, a := range c.blocks {
-			if a.Side != sideCamd {
-				continue
-			}
-			i := slices.IndexFunc(c.blocks, func(b *block) bool { return b.Side == sideFloor && b.Repeat == a.Repeat })
-			if i < 0 {
-				continue
-			}
-			if x, y := q.of(a), q.of(c.blocks[i]); x > 0 && y > 0 {
-				values = append(values, x/y)
-			}
+		for _, c := range cells {
+			values = append(values, c.values(q)...)
 		}
 		if len(values) == 0 {
 			continue
 		}
 		slices.Sort(values)
+		n := len(values)
 		out = append(out, ratio{
-			Name: q.name, Median: median(values), Min: values[0], Max: values[len(values)-1], Repeats: len(values),
+			Name: q.name, Median: median(values), Min: values[0], Max: values[n-1], Repeats: n,
+			Lower: values[n/4], Upper: values[(3*n-1)/4],
 		})
 	}
 	return out
 }
 
-func (c *cellResult) ratio(name string) (ratio, bool) {
-	all := c.ratios()
+func (c *cellResult) ratio(name string) (ratio, bool) { return pick(c.ratios(), name) }
+
+func pick(all []ratio, name string) (ratio, bool) {
 	i := slices.IndexFunc(all, func(r ratio) bool { return r.Name == name })
 	if i < 0 {
 		return ratio{}, false
