@@ -4,6 +4,7 @@
 package v4l2
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,7 +103,7 @@ func attribute(dir, name string) string {
 	if err != nil {
 		return ""
 	}
-	return text(b)
+	return text(bytes.TrimSpace(b))
 }
 
 // port is where a USB device is plugged in, "2" or "1.4", and which function of

@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"os/exec"
 
 	"github.com/spf13/cobra"
 
@@ -72,10 +71,6 @@ func defaultCamera(root string, log *slog.Logger) capture.Spec {
 	path, card, err := capture.FirstVideoDevice(root)
 	switch {
 	case err == nil:
-		if _, err := exec.LookPath("ffmpeg"); err != nil {
-			log.Warn("a camera is there but cannot be read without ffmpeg, showing the test pattern", "device", path, "card", card, "remedy", "apt-get install ffmpeg")
-			return pattern
-		}
 		log.Info("no --camera given, taking the first one found", "device", path, "card", card)
 		return capture.Spec{Name: "camera", Kind: "v4l2", Target: path}
 	case errors.Is(err, capture.ErrDeviceNotFound):

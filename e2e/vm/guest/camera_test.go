@@ -25,7 +25,7 @@ import (
 )
 
 // hung is how long frames may take before a test calls the camera hung.
-const hung = 60 * time.Second
+const hung = 20 * time.Second
 
 // taken is what a camera delivered, without the pixels.
 type taken struct {
@@ -115,7 +115,7 @@ const (
 	ctrlTestPattern   = 0x00f0f000
 	ctrlTextMode      = 0x00f0f001
 	ctrlStampSource   = 0x00f0f018
-	ctrlSignalMode    = 0x00f0f01e
+	ctrlSignalMode    = 0x00f0f03e
 	ctrlDropped       = 0x00f0f040
 	ctrlDisconnect    = 0x00f0f041
 	ctrlErrorFlag     = 0x00f0f042
