@@ -109,6 +109,7 @@ func (a *attached) receiveFiles() (m negotiate.Message, fds []int) {
 }
 
 func (a *attached) u32(at int) *atomic.Uint32 { return (*atomic.Uint32)(unsafe.Pointer(&a.mine[at])) }
+
 func (a *attached) u64(at int) *atomic.Uint64 { return (*atomic.Uint64)(unsafe.Pointer(&a.mine[at])) }
 
 // take waits for a word in the mailbox.

@@ -131,14 +131,6 @@ func (r reader) await(n int) []taken {
 	return got
 }
 
-// awaitOut waits for a line on stdout.
-func (r reader) awaitOut(prefix string) {
-	r.t.Helper()
-	eventually(r.t, "reader says "+prefix, func() (bool, string) {
-		return strings.Contains(r.out.String(), prefix), tailOf(r.err.String())
-	})
-}
-
 // end interrupts it and returns what it counted.
 func (r reader) end() (count, missed, reconnects uint64) {
 	r.t.Helper()
