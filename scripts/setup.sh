@@ -15,11 +15,14 @@ have() {
 	case $1 in
 	gcc) command -v gcc >/dev/null 2>&1 && [ -f /usr/include/stdlib.h ] ;; # go test -race links with it
 	opencv-doc) [ -f "$clip" ] ;;                                          # real footage
+	libturbojpeg0) /sbin/ldconfig -p | grep -q libturbojpeg.so.0 ;;        # decodes JPEG at run time
+	libjpeg-turbo-progs) command -v djpeg >/dev/null 2>&1 ;;               # the reference decoder
+	python3-venv) python3 -c 'import ensurepip' >/dev/null 2>&1 ;;         # for OpenCV as reference
 	*) command -v "$1" >/dev/null 2>&1 ;;
 	esac
 }
 
-[ $# -gt 0 ] || set -- ffmpeg opencv-doc strace python3 gcc
+[ $# -gt 0 ] || set -- ffmpeg opencv-doc strace python3 python3-venv gcc libturbojpeg0 libjpeg-turbo-progs
 
 missing=
 for p in "$@"; do
