@@ -52,7 +52,7 @@ func ends(t testing.TB, d *Daemon, name string) {
 // again: they keep their connection, and who comes late sees the last frame.
 func TestEndedCameraKeepsItsSubscribers(t *testing.T) {
 	dir := runtimeDir(t)
-	d, _ := boot(t, dir, "on=pattern,64x64@200", "clip=pattern,64x64@200,count=20")
+	d, _ := boot(t, dir, "on=pattern,64x64@200", "clip=pattern,64x64@0,count=3000")
 	var lost atomic.Int64
 	count := client.WithEvents(func(e client.Event) {
 		if e.Kind == client.EventDisconnected {
@@ -64,8 +64,8 @@ func TestEndedCameraKeepsItsSubscribers(t *testing.T) {
 	ends(t, d, "clip")
 	late := subscribe(t, dir, "clip/color", count)
 	f := next(t, late)
-	if f.Meta().Sequence != 20 {
-		t.Errorf("who came late got frame %d, want the last one, 20", f.Meta().Sequence)
+	if f.Meta().Sequence != 3000 {
+		t.Errorf("who came late got frame %d, want the last one, 3000", f.Meta().Sequence)
 	}
 	f.Release()
 	other := subscribe(t, dir, "on/color")

@@ -70,6 +70,7 @@ func run(t testing.TB, d *Daemon) (stop func()) {
 	select {
 	case <-ready:
 	case err := <-done:
+		stopped = true
 		t.Fatalf("daemon did not start: %v", err)
 	case <-time.After(deadline):
 		t.Fatal("daemon did not start")

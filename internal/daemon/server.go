@@ -79,6 +79,7 @@ func (s *server) run(ctx context.Context) {
 		}()
 	}
 	s.conns.Wait()
+	_ = s.listener.Close() // waits until the directory is free for the next daemon
 }
 
 // complain logs a repeating fault at most every ten seconds.

@@ -262,3 +262,12 @@ func TestEndAmongStuckClients(t *testing.T) {
 	}
 	held.Release()
 }
+
+// The next daemon may start as soon as Run has returned.
+func TestDirectoryIsFreeAfterRun(t *testing.T) {
+	dir := runtimeDir(t)
+	for range 50 {
+		_, stop := boot(t, dir, "a=pattern,64x64@10")
+		stop()
+	}
+}
