@@ -123,6 +123,25 @@ func (p *pathFlags) options(program string, stderr io.Writer) ([]client.Option, 
 	return opts, nil
 }
 
+// count is a flag value: a number of frames from 1 on. 0 stands for no limit.
+type count uint64
+
+func (c *count) String() string {
+	if *c == 0 {
+		return ""
+	}
+	return strconv.FormatUint(uint64(*c), 10)
+}
+func (c *count) Type() string { return "number" }
+func (c *count) Set(text string) error {
+	n, err := strconv.ParseUint(text, 10, 63)
+	if err != nil || n == 0 {
+		return fmt.Errorf("must be a whole number from 1 on")
+	}
+	*c = count(n)
+	return nil
+}
+
 // limitFlags say when a measurement ends and what is checked.
 type limitFlags struct {
 	count    uint64
@@ -133,7 +152,7 @@ type limitFlags struct {
 
 func addLimitFlags(fs *pflag.FlagSet) *limitFlags {
 	l := &limitFlags{}
-	fs.Uint64Var(&l.count, "count", 0, "end after this `number` of frames")
+	fs.Var((*count)(&l.count), "count", "end after this `number` of frames")
 	fs.Var(&l.duration, "duration", "end after this time")
 	fs.Var(&l.timeout, "timeout", "fail with exit code 6 when no frame comes for this time")
 	fs.BoolVar(&l.verify, "verify", false, "check every frame at take and at release")

@@ -86,6 +86,13 @@ func (d *Daemon) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if len(d.Policy.AllowUIDs) > 0 {
+		// Other users can connect then; whom the daemon serves is decided by
+		// what the kernel says about them, not by the mode of the socket.
+		if err := os.Chmod(listener.Path(), 0o666); err != nil {
+			return errors.Join(fmt.Errorf("opening the socket to other users: %w", err), listener.Close())
+		}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	d.server = newServer(d, listener)

@@ -194,7 +194,8 @@ func (w *writer) Discard(s *capture.Slot) { w.ring.Discard(s.Index) }
 
 // Commit implements capture.Writer: the frame is complete, its clock starts.
 func (w *writer) Commit(slot *capture.Slot, st capture.Stamp) {
-	ready := linux.Monotonic()
+	// Both clocks at once: what is read after ready is latency to the readers.
+	ready, wall := linux.Now()
 	s := w.s
 	s.mu.Lock()
 	s.seq++
@@ -211,15 +212,15 @@ func (w *writer) Commit(slot *capture.Slot, st capture.Stamp) {
 		m.CaptureNanos = ready
 	}
 	if m.WallNanos == 0 {
-		m.WallNanos = linux.Realtime() - (linux.Monotonic() - m.CaptureNanos)
+		m.WallNanos = wall - (ready - m.CaptureNanos)
 	}
+	w.ring.Publish(slot.Index, m)
 	s.counts.published++
 	if st.CopiedBytes > 0 {
 		s.counts.copied++
 		s.counts.copiedByte += uint64(st.CopiedBytes)
 	}
 	s.rate.add(ready)
-	w.ring.Publish(slot.Index, m)
 	s.mu.Unlock()
 }
 
@@ -259,7 +260,7 @@ type RingStatus struct {
 }
 
 func (s *stream) status() StreamStatus {
-	out := StreamStatus{StreamInfo: s.info(), AgeMS: -1}
+	out := StreamStatus{StreamInfo: s.info(), AgeMS: -1, Subscribers: []backend.Subscriber{}}
 	for _, b := range s.backends() {
 		out.Subscribers = append(out.Subscribers, b.Subscribers()...)
 	}

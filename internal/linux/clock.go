@@ -47,3 +47,10 @@ func Monotonic() int64 { return anchor.nanos + int64(time.Since(anchor.start)) }
 
 // Realtime is CLOCK_REALTIME in nanoseconds since 1970.
 func Realtime() int64 { return time.Now().UnixNano() }
+
+// Now is Monotonic and Realtime of one instant, for the price of one reading of
+// each clock.
+func Now() (monotonic, realtime int64) {
+	t := time.Now()
+	return anchor.nanos + int64(t.Sub(anchor.start)), t.UnixNano()
+}
