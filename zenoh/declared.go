@@ -1,0 +1,180 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package zenoh
+
+import (
+	"github.com/seed-3c7e7623/camd/zenoh/keyexpr"
+	"github.com/seed-3c7e7623/camd/zenoh/wire"
+)
+
+// declared books what the other side declares and takes back.
+func (f *face) declared(m *wire.Declare) {
+	switch m.Body {
+	case wire.DeclKeyExpr:
+		if k, ok := f.key(m.Key, "D_KEYEXPR"); ok && f.hold(len(k)) {
+			f.theirs[uint16(m.ID)] = k
+		}
+	case wire.UndeclKeyExpr:
+		if k, ok := f.theirs[uint16(m.ID)]; ok {
+			f.held -= len(k)
+			delete(f.theirs, uint16(m.ID))
+		}
+	case wire.DeclSubscriber:
+		if k, ok := f.key(m.Key, "D_SUBSCRIBER"); ok && f.hold(len(k)) {
+			f.subs[m.ID] = k
+			f.s.eachPublisher(func(p *Publisher) { p.found(f, m.ID, k) })
+		}
+	case wire.UndeclSubscriber:
+		if k, ok := f.subs[m.ID]; ok {
+			f.held -= len(k)
+			delete(f.subs, m.ID)
+			f.s.eachPublisher(func(p *Publisher) { p.gone(f, m.ID) })
+		}
+	case wire.DeclToken:
+		if k, ok := f.key(m.Key, "D_TOKEN"); ok {
+			f.token(m, k)
+		}
+	case wire.UndeclToken:
+		f.untoken(m)
+	case wire.DeclFinal:
+		if m.HasInterest {
+			f.s.interestDone(f, m.Interest)
+		}
+	}
+}
+
+// hold books n bytes and what a map needs beside them; false above the limit.
+func (f *face) hold(n int) bool {
+	if f.held+n > maxHeld || len(f.subs)+len(f.tokens) > maxHeld/64 {
+		f.s.log.Warn("zenoh declaration ignored", "reason", "the other side declared too much", "bytes", f.held)
+		return false
+	}
+	f.held += n
+	return true
+}
+
+func (f *face) token(m *wire.Declare, key string) {
+	s := f.s
+	if m.HasInterest {
+		s.mu.Lock()
+		ask := s.asks[m.Interest]
+		s.mu.Unlock()
+		if ask != nil {
+			ask.found(key)
+			return
+		}
+	}
+	if m.ID != 0 {
+		if _, known := f.tokens[m.ID]; !known {
+			if !f.hold(2 * len(key)) {
+				return
+			}
+			f.tokens[m.ID] = key
+			s.mu.Lock()
+			f.alive[key]++
+			s.mu.Unlock()
+		}
+	}
+	for _, w := range s.watching(key) {
+		// An answer to an interest is about what was there before; only those
+		// that asked for it want it.
+		if !m.HasInterest || m.Interest == 0 || m.Interest == w.id || w.history {
+			w.appeared(key)
+		}
+	}
+}
+
+func (f *face) untoken(m *wire.Declare) {
+	s := f.s
+	key, known := f.tokens[m.ID]
+	if known {
+		f.held -= 2 * len(key)
+		delete(f.tokens, m.ID)
+		s.mu.Lock()
+		if f.alive[key]--; f.alive[key] <= 0 {
+			delete(f.alive, key)
+		}
+		s.mu.Unlock()
+	} else {
+		if !m.HasKey {
+			return
+		}
+		k, ok := f.key(m.Key, "U_TOKEN")
+		if !ok {
+			return
+		}
+		key = k
+	}
+	if s.isAlive(key) {
+		return
+	}
+	for _, w := range s.watching(key) {
+		w.vanished(key, !known)
+	}
+}
+
+// forget takes back everything that the other side declared: the connection is
+// gone.
+func (f *face) forget() {
+	s := f.s
+	s.eachPublisher(func(p *Publisher) { p.reset() })
+	for _, key := range f.tokens {
+		if s.isAlive(key) {
+			continue
+		}
+		for _, w := range s.watching(key) {
+			w.vanished(key, false)
+		}
+	}
+}
+
+// isAlive says whether a token of ours or of the other side has the key.
+func (s *Session) isAlive(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, t := range s.tokens {
+		if t.key == key {
+			return true
+		}
+	}
+	f := s.face.Load()
+	return f != nil && f.alive[key] > 0
+}
+
+func (s *Session) watching(key string) []*LivelinessSubscriber {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []*LivelinessSubscriber
+	for _, w := range s.watchers {
+		if keyexpr.Intersects(w.key, key) {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+func (s *Session) eachPublisher(do func(*Publisher)) {
+	s.mu.Lock()
+	all := make([]*Publisher, 0, len(s.publishers))
+	for _, p := range s.publishers {
+		all = append(all, p)
+	}
+	s.mu.Unlock()
+	for _, p := range all {
+		do(p)
+	}
+}
+
+// interestDone is the end of the answer to an interest.
+func (s *Session) interestDone(f *face, id uint32) {
+	s.mu.Lock()
+	p, ask := s.publishers[id], s.asks[id]
+	s.mu.Unlock()
+	if p != nil {
+		p.answered(f)
+	}
+	if ask != nil {
+		ask.finish(nil)
+	}
+}

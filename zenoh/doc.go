@@ -1,0 +1,33 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+// Package zenoh is a Zenoh 1.x session in pure Go: a client of routers and
+// peers, which cannot tell it from their own.
+//
+//	s, err := zenoh.Open(ctx, config.Client("tcp/192.0.2.1:7447"), nil)
+//	…
+//	defer s.Close(ctx)
+//	sub, err := s.Subscribe("demo/**", nil)
+//	err = s.Put(ctx, "demo/hello", []byte("world"), nil)
+//	sample, err := sub.Receive(ctx)
+//
+// A session puts and deletes, subscribes, asks and answers queries, and shows
+// and watches what is alive. What is declared stays declared: when the
+// connection is lost the session connects again, with growing pauses, and
+// declares everything again. Meanwhile puts fail with [ErrNotConnected].
+//
+// # Old frames are worth nothing
+//
+// A sample goes to a queue by its priority. While the network takes what is
+// queued, every sample is sent. When it does not ([CongestionDrop], the
+// default), a newer sample of a key replaces the older ones that wait, so that
+// what arrives is as new as the link allows; the lost ones are counted in
+// [Stats]. Urgent samples pass large ones between two batches of at most 64 KB.
+// With [CongestionBlock] the sender waits instead, for a bounded time.
+//
+// # Memory
+//
+// Put copies its payload, unless [PutOptions.Release] is set: then the kernel
+// takes it out of the caller's memory. What is received lies in pooled memory,
+// which [Sample.Release] gives back.
+package zenoh

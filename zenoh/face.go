@@ -1,0 +1,241 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package zenoh
+
+import (
+	"context"
+
+	"github.com/seed-3c7e7623/camd/zenoh/keyexpr"
+	"github.com/seed-3c7e7623/camd/zenoh/link"
+	"github.com/seed-3c7e7623/camd/zenoh/transport"
+	"github.com/seed-3c7e7623/camd/zenoh/wire"
+)
+
+// face is one connection with what was declared on it. All of it is forgotten
+// when the connection ends. Only the goroutine that reads uses the tables,
+// unless it says otherwise.
+type face struct {
+	s        *Session
+	t        *transport.Transport
+	endpoint link.Endpoint
+
+	theirs  map[uint16]string // declared by the other side
+	ours    map[uint16]string // declared by us; the session's mutex guards it
+	subs    map[uint32]string // subscribers of the other side
+	tokens  map[uint32]string // liveliness tokens of the other side
+	alive   map[string]int    // tokens by key; the session's mutex guards it
+	held    int               // bytes in the tables
+	known   map[string]string // keys that came before, so that they need no new memory
+	matches map[string][]*Subscriber
+	version uint64 // of the session's subscribers that matches shows
+}
+
+const (
+	// maxHeld bounds the tables of what the other side declares.
+	maxHeld = 64 << 20
+	// maxKnown bounds the keys that are remembered.
+	maxKnown = 4096
+)
+
+func newFace(s *Session, t *transport.Transport, e link.Endpoint) *face {
+	return &face{
+		s: s, t: t, endpoint: e, theirs: map[uint16]string{}, ours: map[uint16]string{}, subs: map[uint32]string{},
+		tokens: map[uint32]string{}, alive: map[string]int{}, known: map[string]string{}, matches: map[string][]*Subscriber{},
+	}
+}
+
+// appender is a message that is sent as a whole.
+type appender interface{ Append(b []byte) []byte }
+
+// control sends a declaration. It never waits.
+func (f *face) control(m appender) {
+	_ = f.send(context.Background(), m, wire.QoSControl, transport.Drop) // a lost connection declares all again
+}
+
+func (f *face) send(ctx context.Context, m appender, q wire.QoS, c transport.Congestion) error {
+	out := f.t.Get()
+	out.Priority, out.Reliable, out.Express, out.Congestion = q.Priority(), true, q&wire.QoSExpress != 0, c
+	out.Head = m.Append(out.Head[:0])
+	return f.t.Send(ctx, out)
+}
+
+// full is a key without a declared part.
+func full(key string) wire.WireExpr { return wire.WireExpr{Suffix: []byte(key), Sender: true} }
+
+// intern returns the string of b without new memory for keys that came before.
+func (f *face) intern(b []byte) string {
+	if k, ok := f.known[string(b)]; ok {
+		return k
+	}
+	if len(f.known) >= maxKnown {
+		clear(f.known)
+	}
+	k := string(b)
+	f.known[k] = k
+	return k
+}
+
+// resolve returns the key that w names; false if its prefix is not declared.
+func (f *face) resolve(w wire.WireExpr) (string, bool) {
+	if w.Scope == 0 {
+		return f.intern(w.Suffix), true
+	}
+	var prefix string
+	var ok bool
+	if w.Sender {
+		prefix, ok = f.theirs[w.Scope]
+	} else {
+		f.s.mu.Lock()
+		prefix, ok = f.ours[w.Scope]
+		f.s.mu.Unlock()
+	}
+	if !ok || len(w.Suffix) == 0 {
+		return prefix, ok
+	}
+	return prefix + string(w.Suffix), true
+}
+
+// HandleMessage takes a message of the other side. Nothing in its meaning ends
+// the connection.
+func (f *face) HandleMessage(m *wire.Message, in transport.Arrival, buf *transport.Buffer) {
+	switch m.ID {
+	case wire.IDPush:
+		f.push(&m.Push, in, buf)
+	case wire.IDDeclare:
+		f.declared(&m.Declare)
+	case wire.IDRequest:
+		f.request(&m.Request, in, buf)
+	case wire.IDResponse:
+		f.response(&m.Response, in, buf)
+	case wire.IDResponseFinal:
+		f.s.final(f, m.ResponseFinal.ID)
+	case wire.IDInterest:
+		f.interest(&m.Interest)
+	}
+}
+
+// key resolves w and looks whether it is a key expression.
+func (f *face) key(w wire.WireExpr, what string) (string, bool) {
+	k, ok := f.resolve(w)
+	if ok && keyexpr.Validate(k) == nil {
+		return k, true
+	}
+	f.s.log.Debug("zenoh message ignored", "message", what, "scope", w.Scope, "declared", ok, "key", k)
+	return "", false
+}
+
+func (f *face) push(m *wire.Push, in transport.Arrival, buf *transport.Buffer) {
+	key, ok := f.resolve(m.Key)
+	if !ok {
+		f.s.log.Debug("zenoh message ignored", "message", "PUSH", "scope", m.Key.Scope)
+		return
+	}
+	subs := f.matching(key)
+	if len(subs) == 0 {
+		return
+	}
+	smp := sampleOf(key, &m.Data, qosOf(m.QoS, in.Reliable))
+	if !smp.Timestamp.IsZero() {
+		f.s.clock.follow(smp.Timestamp)
+	}
+	smp.own(&f.s.pool, buf)
+	deliver(&smp, subs)
+}
+
+// deliver gives each subscriber a copy that shares the memory of smp.
+func deliver(smp *Sample, subs []*Subscriber) {
+	for _, sub := range subs[1:] {
+		sub.q.push(smp.share())
+	}
+	subs[0].q.push(*smp)
+}
+
+// matching lists the subscribers of what comes from outside under key.
+func (f *face) matching(key string) []*Subscriber {
+	if v := f.s.version.Load(); v != f.version || len(f.matches) > maxKnown {
+		clear(f.matches)
+		f.version = v
+	}
+	subs, ok := f.matches[key]
+	if !ok {
+		if keyexpr.Validate(key) == nil {
+			subs = f.s.subscribers(key, Locality.remote)
+		}
+		f.matches[key] = subs
+	}
+	return subs
+}
+
+// declareAll declares everything of the session, with its mutex held.
+func (f *face) declareAll() {
+	s := f.s
+	for k, id := range s.keys {
+		f.declareKey(k, id)
+	}
+	for _, x := range s.subs {
+		f.control(x.declare())
+	}
+	for _, x := range s.queryables {
+		f.control(x.declare())
+	}
+	for _, x := range s.tokens {
+		f.control(x.declare())
+	}
+	for _, x := range s.publishers {
+		x.interest(f)
+	}
+	for _, x := range s.watchers {
+		// After a loss those that were reported gone must be found again.
+		f.control(x.interest(x.history || s.reconnects > 0))
+	}
+}
+
+func (f *face) declareKey(k string, id uint16) {
+	f.ours[id] = k
+	f.control(&wire.Declare{QoS: wire.QoSControl, Body: wire.DeclKeyExpr, ID: uint32(id), Key: full(k)})
+}
+
+// interest answers what a node asks that relies on answers: what we declared
+// that matches, then the end.
+func (f *face) interest(m *wire.Interest) {
+	if m.Mode != wire.ModeCurrent && m.Mode != wire.ModeCurrentFuture {
+		return
+	}
+	key := ""
+	if m.Restricted {
+		var ok bool
+		if key, ok = f.key(m.Key, "INTEREST"); !ok {
+			return
+		}
+	}
+	s := f.s
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	answer := func(d *wire.Declare, k string) {
+		if key != "" && !keyexpr.Intersects(k, key) {
+			return
+		}
+		d.HasInterest, d.Interest = true, m.ID
+		if m.Mode == wire.ModeCurrent {
+			d.ID = 0
+		}
+		f.control(d)
+	}
+	if m.Options&wire.WantSubscribers != 0 {
+		for _, x := range s.subs {
+			answer(x.declare(), x.key)
+		}
+	}
+	if m.Options&wire.WantQueryables != 0 {
+		for _, x := range s.queryables {
+			answer(x.declare(), x.key)
+		}
+	}
+	if m.Options&wire.WantTokens != 0 {
+		for _, x := range s.tokens {
+			answer(x.declare(), x.key)
+		}
+	}
+	f.control(&wire.Declare{HasInterest: true, Interest: m.ID, QoS: wire.QoSControl, Body: wire.DeclFinal})
+}

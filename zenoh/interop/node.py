@@ -1,0 +1,198 @@
+# SPDX-FileCopyrightText: The camd authors
+# SPDX-License-Identifier: Apache-2.0
+
+"""A Zenoh node of the reference implementation that tests drive: commands come
+as JSON lines on stdin, events go as JSON lines to stdout."""
+
+import hashlib
+import json
+import random
+import sys
+import threading
+
+import zenoh
+
+lock = threading.Lock()
+declared = {}
+
+
+def say(**event):
+    with lock:
+        sys.stdout.write(json.dumps(event) + "\n")
+        sys.stdout.flush()
+
+
+def describe(payload):
+    data = bytes(payload)
+    d = {"len": len(data), "sha256": hashlib.sha256(data).hexdigest()}
+    if len(data) <= 200:
+        d["text"] = data.decode("utf-8", "replace")
+    return d
+
+
+def sample(ev, s, **more):
+    e = {
+        "ev": ev,
+        "key": str(s.key_expr),
+        "kind": str(s.kind).split(".")[-1],
+        "encoding": str(s.encoding),
+        "priority": str(s.priority).split(".")[-1],
+        "congestion": str(s.congestion_control).split(".")[-1],
+        "express": bool(s.express),
+        "timestamp": str(s.timestamp) if s.timestamp is not None else "",
+        "attachment": bytes(s.attachment).decode() if s.attachment is not None else "",
+    }
+    e.update(describe(s.payload))
+    e.update(more)
+    say(**e)
+
+
+def options(c):
+    o = {}
+    if "encoding" in c:
+        o["encoding"] = zenoh.Encoding(c["encoding"])
+    if "attachment" in c:
+        o["attachment"] = c["attachment"]
+    if "priority" in c:
+        o["priority"] = getattr(zenoh.Priority, c["priority"])
+    if "congestion" in c:
+        o["congestion_control"] = getattr(zenoh.CongestionControl, c["congestion"])
+    if "express" in c:
+        o["express"] = c["express"]
+    return o
+
+
+def payload(c):
+    if "size" in c:
+        return random.Random(c["size"]).randbytes(c["size"])
+    return c.get("text", "")
+
+
+def put(s, c):
+    p = payload(c)
+    for _ in range(c.get("times", 1)):
+        s.put(c["key"], p, **options(c))
+    e = {"ev": "put"}
+    if isinstance(p, bytes):
+        e["sha256"] = hashlib.sha256(p).hexdigest()
+    say(**e)
+
+
+def queryable(s, c):
+    def answer(q):
+        say(
+            ev="query",
+            key=str(q.key_expr),
+            parameters=str(q.parameters),
+            text=bytes(q.payload).decode() if q.payload is not None else "",
+            attachment=bytes(q.attachment).decode() if q.attachment is not None else "",
+        )
+        with q:
+            for r in c.get("replies", []):
+                if r.get("error"):
+                    q.reply_err(r["text"])
+                elif r.get("delete"):
+                    q.reply_del(r["key"])
+                else:
+                    q.reply(r["key"], payload(r), **({"attachment": r["attachment"]} if "attachment" in r else {}))
+
+    return s.declare_queryable(c["key"], answer, complete=c.get("complete", False))
+
+
+def get(s, c):
+    o = {}
+    if "timeout" in c:
+        o["timeout"] = c["timeout"]
+    if "text" in c:
+        o["payload"] = c["text"]
+    if "attachment" in c:
+        o["attachment"] = c["attachment"]
+    if "target" in c:
+        o["target"] = getattr(zenoh.QueryTarget, c["target"])
+    if "consolidation" in c:
+        o["consolidation"] = getattr(zenoh.ConsolidationMode, c["consolidation"])
+    replies(s.get(c["key"], **o))
+
+
+def replies(answers):
+    n = 0
+    for r in answers:
+        n += 1
+        if r.ok is not None:
+            sample("reply", r.ok)
+        else:
+            say(ev="error", **describe(r.err.payload))
+    say(ev="done", count=n)
+
+
+def publisher(s, c):
+    p = s.declare_publisher(c["key"], **options(c))
+    if hasattr(p, "declare_matching_listener"):
+        declared[c["name"] + "#"] = p.declare_matching_listener(lambda m: say(ev="matching", matching=bool(m.matching)))
+    return p
+
+
+def advanced(s, c):
+    from zenoh.ext import HistoryConfig, declare_advanced_subscriber
+
+    return declare_advanced_subscriber(s, c["key"], lambda x: sample("sample", x), history=HistoryConfig(detect_late_publishers=True))
+
+
+def run(s, c):
+    op = c["op"]
+    if op == "put":
+        put(s, c)
+    elif op == "pub":
+        declared[c["name"]] = publisher(s, c)
+        say(ev="declared")
+    elif op == "pubput":
+        declared[c["name"]].put(payload(c))
+        say(ev="put")
+    elif op == "delete":
+        s.delete(c["key"])
+        say(ev="put")
+    elif op == "sub":
+        declared[c["name"]] = s.declare_subscriber(c["key"], lambda x: sample("sample", x))
+        say(ev="declared")
+    elif op == "echo":
+        p = s.declare_publisher(c["to"], congestion_control=zenoh.CongestionControl.BLOCK)
+        declared[c["name"]] = (p, s.declare_subscriber(c["key"], lambda x: p.put(x.payload)))
+        say(ev="declared")
+    elif op == "advanced":
+        declared[c["name"]] = advanced(s, c)
+        say(ev="declared")
+    elif op == "queryable":
+        declared[c["name"]] = queryable(s, c)
+        say(ev="declared")
+    elif op == "token":
+        declared[c["name"]] = s.liveliness().declare_token(c["key"])
+        say(ev="declared")
+    elif op == "livesub":
+        declared[c["name"]] = s.liveliness().declare_subscriber(c["key"], lambda x: sample("live", x), history=c.get("history", False))
+        say(ev="declared")
+    elif op == "liveget":
+        replies(s.liveliness().get(c["key"]))
+    elif op == "get":
+        get(s, c)
+    elif op == "undeclare":
+        declared.pop(c["name"]).undeclare()
+        say(ev="undeclared")
+    elif op == "links":
+        info = s.info
+        say(ev="links", peers=[str(z) for z in info.peers_zid()], routers=[str(z) for z in info.routers_zid()])
+    else:
+        raise ValueError(op)
+
+
+def main():
+    with zenoh.open(zenoh.Config.from_json5(sys.argv[1])) as s:
+        say(ev="ready", zid=str(s.zid()) if callable(getattr(s, "zid", None)) else str(s.info.zid()))
+        for line in sys.stdin:
+            c = json.loads(line)
+            try:
+                run(s, c)
+            except Exception as e:  # the test wants to hear of it, whatever it is
+                say(ev="failed", text=repr(e))
+
+
+main()

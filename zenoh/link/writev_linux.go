@@ -1,0 +1,190 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package link
+
+import (
+	"fmt"
+	"net"
+	"os"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// maxIovecs is the most slices that one system call takes (UIO_MAXIOV).
+const maxIovecs = 1024
+
+// rawWriter writes to a socket that does not block, and sees every refusal.
+type rawWriter struct {
+	conn syscall.RawConn
+	try  func(fd uintptr) bool // made once: a new closure a write would be an allocation
+	iov  []unix.Iovec
+	ends []int // of units, in iov
+
+	pos    int  // first slice not fully written
+	limit  int  // where to stop
+	whole  bool // iov[pos] is untouched
+	urgent func() bool
+	errno  error
+}
+
+func (s *socket) open(c net.Conn) error {
+	s.Conn = c
+	sc, ok := c.(syscall.Conn)
+	if !ok {
+		return fmt.Errorf("%T has no descriptor", c)
+	}
+	raw, err := sc.SyscallConn()
+	if err != nil {
+		return err
+	}
+	s.raw.conn, s.raw.try = raw, s.try
+	return nil
+}
+
+func (s *socket) writeVec(v *Vec, urgent func() bool) (int, error) {
+	w := &s.raw
+	w.iov = w.iov[:0]
+	for _, b := range v.bufs {
+		e := unix.Iovec{Base: unsafe.SliceData(b)}
+		e.SetLen(len(b))
+		w.iov = append(w.iov, e)
+	}
+	w.ends = v.ends
+	units, err := s.write(urgent)
+	w.ends = nil
+	return units, err
+}
+
+// Write writes all of b; TLS writes through it.
+func (s *socket) Write(b []byte) (int, error) {
+	if len(b) == 0 {
+		return 0, nil
+	}
+	w := &s.raw
+	e := unix.Iovec{Base: unsafe.SliceData(b)}
+	e.SetLen(len(b))
+	w.iov = append(w.iov[:0], e)
+	w.ends = nil
+	if _, err := s.write(nil); err != nil {
+		return len(b) - int(w.iov[0].Len), err
+	}
+	return len(b), nil
+}
+
+func (s *socket) write(urgent func() bool) (units int, err error) {
+	w := &s.raw
+	w.pos, w.limit, w.whole, w.urgent, w.errno = 0, len(w.iov), true, urgent, nil
+	err = w.conn.Write(w.try)
+	s.congested.Store(0)
+	if err == nil {
+		err = w.errno
+	}
+	for units < len(w.ends) && w.ends[units] <= w.pos {
+		units++
+	}
+	clear(w.iov)
+	w.urgent = nil
+	return units, err
+}
+
+// try writes until everything is taken or the kernel refuses; then it reports
+// false and is called again when there is room.
+func (s *socket) try(fd uintptr) bool {
+	w := &s.raw
+	for w.pos < w.limit {
+		if w.urgent != nil && w.limit == len(w.iov) && (w.pos > 0 || !w.whole) && w.urgent() {
+			w.limit = w.unitEnd()
+			if w.pos == w.limit {
+				return true
+			}
+		}
+		iov := w.iov[w.pos:min(w.limit, w.pos+maxIovecs)]
+		n, _, errno := unix.Syscall(unix.SYS_WRITEV, fd, uintptr(unsafe.Pointer(&iov[0])), uintptr(len(iov)))
+		switch errno {
+		case 0:
+			w.take(int(n))
+			if s.congested.Load() != 0 {
+				s.progress.Store(now())
+			}
+		case unix.EINTR:
+		case unix.EAGAIN:
+			if s.congested.Load() == 0 {
+				t := now()
+				s.progress.Store(t)
+				s.congested.Store(t)
+			}
+			return false
+		default:
+			w.errno = os.NewSyscallError("writev", errno)
+			return true
+		}
+	}
+	return true
+}
+
+// unitEnd is where the unit that is partly written ends; the place itself when
+// none is.
+func (w *rawWriter) unitEnd() int {
+	before := 0
+	for _, end := range w.ends {
+		if end > w.pos {
+			if w.pos == before && w.whole {
+				return w.pos
+			}
+			return end
+		}
+		before = end
+	}
+	return len(w.iov)
+}
+
+func (w *rawWriter) take(n int) {
+	for n > 0 {
+		e := &w.iov[w.pos]
+		l := int(e.Len)
+		if n < l {
+			e.Base = (*byte)(unsafe.Add(unsafe.Pointer(e.Base), n))
+			e.SetLen(l - n)
+			w.whole = false
+			return
+		}
+		n -= l
+		w.pos++
+		w.whole = true
+	}
+}
+
+// setLowat keeps the queue of unsent bytes in the kernel short.
+func setLowat(c *net.TCPConn, bytes int) error {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return err
+	}
+	var set error
+	err = raw.Control(func(fd uintptr) {
+		set = unix.SetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_NOTSENT_LOWAT, bytes)
+	})
+	if err != nil {
+		return err
+	}
+	return os.NewSyscallError("setsockopt TCP_NOTSENT_LOWAT", set)
+}
+
+// mss is the size of the largest TCP segment.
+func mss(c *net.TCPConn) int {
+	raw, err := c.SyscallConn()
+	if err != nil {
+		return 0
+	}
+	v := 0
+	err = raw.Control(func(fd uintptr) {
+		v, _ = unix.GetsockoptInt(int(fd), unix.IPPROTO_TCP, unix.TCP_MAXSEG)
+	})
+	if err != nil {
+		return 0
+	}
+	return v
+}

@@ -1,0 +1,41 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+//go:build !linux
+
+package link
+
+import "net"
+
+type rawWriter struct{ bufs net.Buffers }
+
+func (s *socket) open(c net.Conn) error {
+	s.Conn = c
+	return nil
+}
+
+// writeVec writes unit by unit: where the kernel refuses is not seen here.
+func (s *socket) writeVec(v *Vec, urgent func() bool) (int, error) {
+	from := 0
+	for i, end := range v.ends {
+		if i > 0 && urgent != nil && urgent() {
+			return i, nil
+		}
+		s.raw.bufs = append(s.raw.bufs[:0], v.bufs[from:end]...)
+		t := now()
+		s.progress.Store(t)
+		s.congested.Store(t)
+		bufs := s.raw.bufs
+		_, err := bufs.WriteTo(s.Conn)
+		s.congested.Store(0)
+		if err != nil {
+			return i, err
+		}
+		from = end
+	}
+	return len(v.ends), nil
+}
+
+func setLowat(*net.TCPConn, int) error { return nil }
+
+func mss(*net.TCPConn) int { return 0 }

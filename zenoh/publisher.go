@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package zenoh
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+
+	"github.com/seed-3c7e7623/camd/zenoh/keyexpr"
+	"github.com/seed-3c7e7623/camd/zenoh/wire"
+)
+
+// PublisherOptions are settings of a [Publisher].
+type PublisherOptions struct {
+	QoS         QoS
+	Encoding    Encoding // of samples that have none of their own
+	Destination Locality
+	// OnMatching is called with each change of [Publisher.Matching], from the
+	// goroutine that reads the network or declares subscribers. It must not
+	// block.
+	OnMatching func(matching bool)
+}
+
+// Publisher puts samples under one key. It knows whether anybody subscribes,
+// and sends nothing when nobody does.
+type Publisher struct {
+	s   *Session
+	id  uint32 // of its interest
+	key string
+	o   PublisherOptions
+	out outgoing
+
+	locals  atomic.Pointer[localMatch]
+	unknown atomic.Bool // whether others subscribe: nobody has answered yet
+	matched atomic.Bool // others subscribe
+	closed  atomic.Bool
+
+	mu     sync.Mutex
+	face   *face // of remote
+	remote map[uint32]struct{}
+	told   bool // what OnMatching was called with last
+}
+
+// localMatch is which subscribers of the session match.
+type localMatch struct {
+	version uint64
+	subs    []*Subscriber
+}
+
+// Publisher declares a publisher; o may be nil. Its key becomes a number on
+// the wire. It fails with [ErrKeyExpr] or [ErrClosed].
+func (s *Session) Publisher(key string, o *PublisherOptions) (*Publisher, error) {
+	if err := keyexpr.Validate(key); err != nil {
+		return nil, err
+	}
+	if o == nil {
+		o = &PublisherOptions{}
+	}
+	p := &Publisher{s: s, key: key, o: *o, remote: map[uint32]struct{}{}}
+	p.out = outgoing{
+		key: key, qos: o.QoS.wire(CongestionDrop), reliable: o.QoS.Reliability == Reliable, remote: o.Destination.remote(),
+	}
+	p.unknown.Store(true)
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		return nil, ErrClosed
+	}
+	p.id = s.id()
+	p.out.wire = s.declareKey(key)
+	s.publishers[p.id] = p
+	if f := s.face.Load(); f != nil {
+		p.interest(f)
+	}
+	s.mu.Unlock()
+	p.tell()
+	return p, nil
+}
+
+// declareKey returns key as it is written on the wire, with a number that
+// stays declared. With the mutex held.
+func (s *Session) declareKey(key string) wire.WireExpr {
+	id, ok := s.keys[key]
+	if !ok {
+		if len(s.keys) >= 1<<16-1 {
+			return full(key)
+		}
+		id = uint16(len(s.keys) + 1)
+		s.keys[key] = id
+		if f := s.face.Load(); f != nil {
+			f.declareKey(key, id)
+		}
+	}
+	return wire.WireExpr{Scope: id, Sender: true}
+}
+
+// interest asks who subscribes, with the session's mutex held.
+func (p *Publisher) interest(f *face) {
+	if !p.out.remote {
+		return
+	}
+	f.control(&wire.Interest{
+		ID: p.id, Mode: wire.ModeCurrentFuture, Options: wire.WantKeys | wire.WantSubscribers,
+		Restricted: true, Key: full(p.key), QoS: wire.QoSControl,
+	})
+}
+
+// Key is the publisher's key.
+func (p *Publisher) Key() string { return p.key }
+
+// Put puts a value, like [Session.Put]; o may be nil.
+func (p *Publisher) Put(ctx context.Context, payload []byte, o *PutOptions) error {
+	return p.put(ctx, Put, payload, o)
+}
+
+// Delete says that the value is gone.
+func (p *Publisher) Delete(ctx context.Context, o *PutOptions) error {
+	return p.put(ctx, Delete, nil, o)
+}
+
+func (p *Publisher) put(ctx context.Context, kind Kind, payload []byte, o *PutOptions) error {
+	var opts PutOptions
+	if o != nil {
+		opts = *o
+	}
+	if p.closed.Load() {
+		release(&opts)
+		return ErrClosed
+	}
+	if opts.Encoding == (Encoding{}) {
+		opts.Encoding = p.o.Encoding
+	}
+	out := p.out
+	out.kind = kind
+	out.local = p.local()
+	if out.remote && p.s.face.Load() != nil {
+		out.remote = p.matched.Load() || p.unknown.Load()
+	}
+	return p.s.put(ctx, &out, payload, &opts)
+}
+
+// local lists the subscribers of the session that match.
+func (p *Publisher) local() []*Subscriber {
+	if !p.o.Destination.local() {
+		return nil
+	}
+	v := p.s.version.Load()
+	l := p.locals.Load()
+	if l == nil || l.version != v {
+		l = &localMatch{version: v, subs: p.s.subscribers(p.key, Locality.local)}
+		p.locals.Store(l)
+	}
+	return l.subs
+}
+
+// Close ends the publisher.
+func (p *Publisher) Close() error {
+	s := p.s
+	s.mu.Lock()
+	_, there := s.publishers[p.id]
+	delete(s.publishers, p.id)
+	if f := s.face.Load(); f != nil && there && p.out.remote {
+		f.control(&wire.Interest{ID: p.id, QoS: wire.QoSControl})
+	}
+	s.mu.Unlock()
+	p.close()
+	return nil
+}
+
+func (p *Publisher) close() { p.closed.Store(true) }

@@ -1,0 +1,131 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package zenoh
+
+import (
+	"context"
+	"errors"
+
+	"github.com/seed-3c7e7623/camd/zenoh/keyexpr"
+	"github.com/seed-3c7e7623/camd/zenoh/transport"
+	"github.com/seed-3c7e7623/camd/zenoh/wire"
+)
+
+// PutOptions say how a sample is put. The zero value, and nil, are the
+// defaults.
+type PutOptions struct {
+	Encoding   Encoding
+	Attachment []byte // nil: none
+	Timestamp  Timestamp
+	Source     SourceInfo
+	// Release, when set, makes the payload go out of the caller's memory
+	// without a copy. The payload must not change until Release is called:
+	// once, when the kernel has it or nobody will. Release may be called from
+	// any goroutine, also before Put returns, and must not block.
+	Release func()
+
+	// The following are fixed by a [Publisher] and ignored there.
+	QoS         QoS
+	Destination Locality
+}
+
+// Put puts a value under a key. It returns when the sample is queued; with
+// [CongestionBlock] it waits for room, at most until ctx ends. It fails with
+// [ErrKeyExpr], [ErrNotConnected] (those in this session got it), [ErrDropped],
+// [ErrBlocked] and [ErrClosed].
+func (s *Session) Put(ctx context.Context, key string, payload []byte, o *PutOptions) error {
+	return s.putKey(ctx, key, Put, payload, o)
+}
+
+// Delete says that the value of a key is gone.
+func (s *Session) Delete(ctx context.Context, key string, o *PutOptions) error {
+	return s.putKey(ctx, key, Delete, nil, o)
+}
+
+func (s *Session) putKey(ctx context.Context, key string, kind Kind, payload []byte, o *PutOptions) error {
+	if o == nil {
+		o = &PutOptions{}
+	}
+	if err := keyexpr.Validate(key); err != nil {
+		release(o)
+		return err
+	}
+	out := outgoing{
+		key: key, wire: wire.WireExpr{Suffix: []byte(key), Sender: true}, qos: o.QoS.wire(CongestionDrop),
+		reliable: o.QoS.Reliability == Reliable, remote: o.Destination.remote(), kind: kind,
+	}
+	if o.Destination.local() {
+		out.local = s.subscribers(key, Locality.local)
+	}
+	return s.put(ctx, &out, payload, o)
+}
+
+func release(o *PutOptions) {
+	if o.Release != nil {
+		o.Release()
+	}
+}
+
+// outgoing is where a sample goes and how.
+type outgoing struct {
+	key      string
+	wire     wire.WireExpr
+	qos      wire.QoS
+	reliable bool
+	remote   bool
+	local    []*Subscriber
+	kind     Kind
+}
+
+// copyAbove is the size of a payload from which on a copy gets a buffer of its
+// own beside the message.
+const copyAbove = 16 << 10
+
+func (s *Session) put(ctx context.Context, out *outgoing, payload []byte, o *PutOptions) error {
+	d := wire.Data{
+		Del: out.kind == Delete, Timestamp: o.Timestamp, Encoding: o.Encoding, Source: o.Source,
+		Attachment: o.Attachment, Payload: payload,
+	}
+	if d.Timestamp.IsZero() && s.cfg.Timestamping {
+		d.Timestamp = s.clock.stamp()
+	}
+	if len(out.local) > 0 {
+		smp := sampleOf(out.key, &d, qosOf(out.qos, out.reliable))
+		smp.own(&s.pool, nil)
+		deliver(&smp, out.local)
+	}
+	f := s.face.Load()
+	if !out.remote || f == nil {
+		release(o)
+		if out.remote {
+			s.unsent.Add(1)
+			return ErrNotConnected
+		}
+		return nil
+	}
+	m := f.t.Get()
+	m.Priority, m.Reliable, m.Express = out.qos.Priority(), out.reliable, out.qos&wire.QoSExpress != 0
+	m.Congestion, m.Key = congestion(out.qos, out.reliable), out.key
+	push := wire.Push{Key: out.wire, QoS: out.qos, Data: d}
+	m.Head = push.AppendHead(m.Head[:0])
+	switch {
+	case o.Release != nil:
+		m.Payload, m.Release = payload, o.Release
+	case len(payload) < copyAbove:
+		m.Head = append(m.Head, payload...)
+	default:
+		m.Buffer = s.pool.Get(len(payload))
+		m.Buffer.B = append(m.Buffer.B, payload...)
+		m.Payload = m.Buffer.B
+	}
+	return sendError(f.t.Send(ctx, m))
+}
+
+// sendError turns an error of the connection into one of the session.
+func sendError(err error) error {
+	if errors.Is(err, transport.ErrClosed) {
+		return ErrNotConnected
+	}
+	return err
+}

@@ -1,0 +1,232 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package zenoh
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"fmt"
+	"log/slog"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/seed-3c7e7623/camd/zenoh/config"
+	"github.com/seed-3c7e7623/camd/zenoh/link"
+	"github.com/seed-3c7e7623/camd/zenoh/transport"
+	"github.com/seed-3c7e7623/camd/zenoh/wire"
+)
+
+// Session is a client of a router or peer. It stays usable while the
+// connection is away: it connects again and declares everything again.
+// All methods may be called from any goroutine.
+type Session struct {
+	cfg       *config.Config
+	log       *slog.Logger
+	zid       ZID
+	clock     clock
+	pool      transport.Pool
+	params    transport.Params
+	endpoints []link.Endpoint
+	link      link.Options
+
+	ctx    context.Context // ends with the session
+	cancel context.CancelCauseFunc
+	done   chan struct{} // closed when the goroutine has ended
+
+	face atomic.Pointer[face] // the connection; nil while there is none
+
+	mu         sync.Mutex
+	closed     bool
+	lastErr    error // why the connection before ended
+	up         chan struct{}
+	reconnects uint64
+	past       Stats // of connections before
+	nextID     uint32
+	subs       map[uint32]*Subscriber
+	queryables map[uint32]*Queryable
+	tokens     map[uint32]*Token
+	publishers map[uint32]*Publisher
+	watchers   map[uint32]*LivelinessSubscriber
+	asks       map[uint32]*livelinessGet
+	queries    map[uint32]*Replies
+	keys       map[string]uint16 // declared key expressions
+	version    atomic.Uint64     // of subs
+	unsent     atomic.Uint64     // samples without a connection
+}
+
+// Options are settings of [Open] beside the configuration.
+type Options struct {
+	Logger *slog.Logger // nil: slog.Default
+}
+
+// Open connects as c says; nil: the built-in settings. It fails with
+// [ErrConfig], or with [ErrUnreachable] when no endpoint answers. ctx bounds
+// opening only.
+func Open(ctx context.Context, c *config.Config, o *Options) (*Session, error) {
+	s, err := newSession(c, o)
+	if err != nil {
+		return nil, err
+	}
+	f, err := s.connectFirst(ctx)
+	if err != nil && (s.cfg.Connect.ExitOnFailure || ctx.Err() != nil) {
+		s.cancel(ErrClosed)
+		return nil, err
+	}
+	if f != nil {
+		s.adopt(f)
+	}
+	go s.run(f)
+	return s, nil
+}
+
+func newSession(c *config.Config, o *Options) (*Session, error) {
+	if c == nil {
+		c = config.New()
+	}
+	if o == nil {
+		o = &Options{}
+	}
+	s := &Session{
+		cfg: c, log: o.Logger, done: make(chan struct{}), up: make(chan struct{}),
+		subs: map[uint32]*Subscriber{}, queryables: map[uint32]*Queryable{}, tokens: map[uint32]*Token{},
+		publishers: map[uint32]*Publisher{}, watchers: map[uint32]*LivelinessSubscriber{}, asks: map[uint32]*livelinessGet{},
+		queries: map[uint32]*Replies{}, keys: map[string]uint16{},
+	}
+	if s.log == nil {
+		s.log = slog.Default()
+	}
+	if err := s.configure(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	s.clock = clock{id: s.zid, now: time.Now}
+	s.ctx, s.cancel = context.WithCancelCause(context.Background())
+	for _, n := range c.Notes() {
+		s.log.Warn("zenoh setting", "key", n.Key, "reason", n.Text, "source", n.Source)
+	}
+	return s, nil
+}
+
+func (s *Session) configure() error {
+	c := s.cfg
+	if c.Mode != "client" {
+		return fmt.Errorf("mode %q: only client is built in", c.Mode)
+	}
+	if c.ID == "" {
+		for s.zid.Len() < 16 { // the last byte is not zero
+			_, _ = rand.Read(s.zid[:])
+		}
+	} else {
+		z, err := wire.ParseZID(c.ID)
+		if err != nil {
+			return err
+		}
+		s.zid = z
+	}
+	for _, e := range c.Connect.Endpoints {
+		ep, err := link.ParseEndpoint(e)
+		if err != nil {
+			return err
+		}
+		if !c.Allows(ep.Proto) {
+			return fmt.Errorf("endpoint %s: transport/link/protocols does not allow %s", e, ep.Proto)
+		}
+		s.endpoints = append(s.endpoints, ep)
+	}
+	if len(s.endpoints) == 0 {
+		return errors.New("connect/endpoints is empty, and looking for routers by multicast is not built in")
+	}
+	res, err := c.ResolutionByte()
+	if err != nil {
+		return err
+	}
+	tls, err := c.TLS.Link()
+	if err != nil {
+		return err
+	}
+	t := c.Transport
+	s.link = link.Options{TLS: tls, NotSentBytes: t.NotSentBytes, MaxBatch: t.BatchSize}
+	s.params = transport.Params{
+		ZID: s.zid, WhatAmI: wire.Client, Resolution: res, QoS: t.QoS, BatchSize: t.BatchSize, Lease: t.Lease, KeepAlive: t.KeepAlive,
+		User: c.User, Password: c.Password, QueueBatches: t.Queue, QueueBytes: t.QueueBytes, WaitBeforeDrop: t.WaitBeforeDrop,
+		WaitBeforeClose: t.WaitBeforeClose, Batching: t.Batching, FlushPeriod: t.FlushPeriod, ReadBytes: t.ReadBytes, MaxMessage: t.MaxMessage,
+	}
+	return s.params.Validate()
+}
+
+// ZID is the session's id.
+func (s *Session) ZID() ZID { return s.zid }
+
+// Timestamp returns a stamp that is larger than every one before.
+func (s *Session) Timestamp() Timestamp { return s.clock.stamp() }
+
+// id returns a number that was not used before, with the mutex held.
+func (s *Session) id() uint32 {
+	s.nextID++
+	return s.nextID
+}
+
+// Close sends what waits, says goodbye and ends everything that was declared.
+// ctx bounds the sending. Further calls do nothing.
+func (s *Session) Close(ctx context.Context) error {
+	s.mu.Lock()
+	if s.closed {
+		s.mu.Unlock()
+		<-s.done
+		return nil
+	}
+	s.closed = true
+	s.mu.Unlock()
+	var err error
+	if f := s.face.Load(); f != nil {
+		s.discard() // whoever blocks the reading must go first
+		if e := f.t.Close(ctx); e != nil && !errors.Is(e, transport.ErrClosed) {
+			err = e
+		}
+	}
+	s.cancel(ErrClosed)
+	<-s.done
+	s.discard()
+	return err
+}
+
+// discard ends what was declared.
+func (s *Session) discard() {
+	s.mu.Lock()
+	subs, queryables, watchers, publishers := s.subs, s.queryables, s.watchers, s.publishers
+	queries, asks := s.queries, s.asks
+	s.subs, s.queryables, s.tokens = map[uint32]*Subscriber{}, map[uint32]*Queryable{}, map[uint32]*Token{}
+	s.watchers, s.publishers = map[uint32]*LivelinessSubscriber{}, map[uint32]*Publisher{}
+	s.queries, s.asks = map[uint32]*Replies{}, map[uint32]*livelinessGet{}
+	s.version.Add(1)
+	s.mu.Unlock()
+	for _, x := range subs {
+		x.q.end(ErrClosed, nil)
+	}
+	for _, x := range queryables {
+		x.q.discard(ErrClosed)
+	}
+	for _, x := range watchers {
+		x.q.end(ErrClosed, nil)
+	}
+	for _, x := range publishers {
+		x.close()
+	}
+	for _, x := range queries {
+		x.finish(ErrClosed)
+	}
+	for _, x := range asks {
+		x.finish(ErrClosed)
+	}
+}
+
+// Flush waits until everything sent before has been given to the kernel.
+func (s *Session) Flush(ctx context.Context) error {
+	f := s.face.Load()
+	if f == nil {
+		return ErrNotConnected
+	}
+	return f.t.Flush(ctx)
+}
