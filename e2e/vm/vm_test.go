@@ -17,7 +17,10 @@ import (
 	"time"
 )
 
-var only = flag.String("guest.run", "", "run only the tests of the guest that match")
+var (
+	only  = flag.String("guest.run", "", "run only the tests of the guest that match")
+	bench = flag.String("guest.bench", "", "also run the benchmarks of the guest that match")
+)
 
 // limit is what a boot and all tests may take on a busy machine; see the
 // figure that the test prints for what they take.
@@ -68,6 +71,9 @@ func TestGuest(t *testing.T) {
 	}
 	if *only != "" {
 		m.args += " -test.run=" + *only
+	}
+	if *bench != "" {
+		m.args += " -test.benchtime=1x -test.bench=" + *bench
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()

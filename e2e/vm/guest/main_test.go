@@ -28,6 +28,13 @@ const (
 
 // TestMain is the init process of the machine when it is the first one.
 func TestMain(m *testing.M) {
+	if os.Getenv(bareVariable) != "" {
+		if err := bare(); err != nil {
+			fmt.Println(err)
+			os.Exit(1)
+		}
+		os.Exit(0)
+	}
 	if os.Getpid() != 1 {
 		os.Exit(m.Run())
 	}

@@ -61,7 +61,7 @@ func plug(t *testing.T, c usbcam.Camera, port int) (*usbcam.Plugged, v4l2.Node) 
 	return p, found
 }
 
-func eventually(t *testing.T, what string, ok func() bool) {
+func eventually(t testing.TB, what string, ok func() bool) {
 	t.Helper()
 	deadline := time.NewTimer(hung)
 	defer deadline.Stop()
