@@ -12,13 +12,19 @@ import (
 	"github.com/seed-3c7e7623/camd/frame"
 )
 
-// natural is a picture with soft gradients and some saturated parts, nearer to
+// natural is a picture with soft gradients and, in Y'CbCr, pale colours: nearer to
 // what cameras see than noise is.
 func natural(g frame.Geometry) []byte {
 	data := make([]byte, g.Size())
 	for i := range data {
 		x, y := i%g.Step, i/g.Step
 		data[i] = byte(60 + x/32%120 + y/16%60)
+		chroma := g.Encoding == frame.YUV422YUY2 && i%2 == 1 ||
+			g.Encoding == frame.YUV422UYVY && i%2 == 0 ||
+			g.Encoding == frame.NV12 && i >= g.Step*g.Height
+		if chroma {
+			data[i] = byte(118 + x/64%20)
+		}
 	}
 	return data
 }
