@@ -30,7 +30,7 @@ var errElse = errors.New("needs ffmpeg")
 // recording is a file that is read without ffmpeg.
 type recording struct {
 	reader
-	format string // "y4m", "raw", "pictures"
+	format string // for people: "y4m", "avi of MJPG"
 	color  frame.Color
 	clip   clip
 }
@@ -114,6 +114,10 @@ func (s *Source) openFile(f *os.File, size int64) (*recording, error) {
 	switch kind := sniff(magic[:n]); {
 	case kind == "y4m":
 		return openY4M(f)
+	case kind == "avi":
+		return s.openAVI(f)
+	case kind == "jpeg":
+		return s.openMJPEG(f)
 	case kind != "":
 		return nil, fmt.Errorf("%w: %s", errElse, kind)
 	case s.reader == readerNative || strings.EqualFold(filepath.Ext(f.Name()), ".raw"):

@@ -8,9 +8,13 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
+	"slices"
+	"strings"
 
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/frame"
+	"github.com/seed-3c7e7623/camd/jpeg"
 )
 
 // reader reads a recording in this process.
@@ -34,7 +38,8 @@ type nativePlayer struct {
 	output
 	rec   *recording
 	sink  capture.Sink
-	notes string // the first damage of a pass
+	notes string         // how the pass ended early, or its first damage
+	lost  map[string]int // damaged frames of the pass by reason
 }
 
 // play plays the recording, again and again if it loops. It returns an error
@@ -56,9 +61,12 @@ func (p *nativePlayer) play(ctx context.Context) error {
 
 // pass plays it once. It returns how many frames there were.
 func (p *nativePlayer) pass(ctx context.Context, pass int) (frames uint64, err error) {
-	p.notes = ""
+	p.notes, p.lost = "", make(map[string]int)
 	var number uint64
 	for {
+		if err := ctx.Err(); err != nil {
+			return frames, err
+		}
 		g, err := p.rec.look()
 		if err == nil && g != p.geometry {
 			p.geometry = g
@@ -74,15 +82,13 @@ func (p *nativePlayer) pass(ctx context.Context, pass int) (frames uint64, err e
 			frames++
 		case err == nil:
 		case errors.Is(err, errDamaged):
-			if p.notes == "" {
-				p.notes = err.Error()
-			}
+			p.damage(err)
 			if _, err := p.due(ctx); err != nil {
 				return frames, err
 			}
 			p.writer.Drop(1, capture.DropDamaged)
 		case errors.Is(err, io.ErrUnexpectedEOF):
-			p.notes = "it " + err.Error()
+			p.notes = strings.TrimPrefix(p.notes+"; it "+strings.TrimSuffix(err.Error(), ": "+io.ErrUnexpectedEOF.Error()), "; ")
 			return frames, nil
 		case errors.Is(err, io.EOF):
 			return frames, nil
@@ -119,11 +125,43 @@ func (p *nativePlayer) one(ctx context.Context, pass int, number uint64) (bool, 
 	return true, nil
 }
 
+// damage counts a frame that cannot be read. The first one of a pass is kept in
+// words.
+func (p *nativePlayer) damage(err error) {
+	reason := jpeg.Reason(err)
+	if reason == "" {
+		reason = "unreadable"
+	}
+	p.lost[reason]++
+	if p.notes == "" {
+		p.notes = "first " + err.Error()
+	}
+}
+
+// problem is what went wrong in a pass; "" is nothing.
+func (p *nativePlayer) problem() string {
+	var counts []string
+	for _, reason := range slices.Sorted(maps.Keys(p.lost)) {
+		counts = append(counts, fmt.Sprintf("%d %s", p.lost[reason], reason))
+	}
+	if len(counts) == 0 {
+		return p.notes
+	}
+	return fmt.Sprintf("damaged frames: %s; %s", strings.Join(counts, ", "), p.notes)
+}
+
 // judge says what the end of a pass means; nil is: play it again.
 func (p *nativePlayer) judge(frames uint64) error {
-	problem := ""
-	if p.notes != "" {
-		problem = ", " + p.notes
+	seen := frames
+	for _, n := range p.lost {
+		seen += uint64(n)
+	}
+	if p.notes == "" && seen < p.rec.clip.frames {
+		p.notes = fmt.Sprintf("early: its header promises %d", p.rec.clip.frames)
+	}
+	problem := p.problem()
+	if problem != "" {
+		problem = ", " + problem
 	}
 	switch {
 	case frames == 0:
@@ -132,7 +170,7 @@ func (p *nativePlayer) judge(frames uint64) error {
 		return fmt.Errorf("%w: %s: %d frames%s", capture.ErrEndOfStream, p.Describe(), frames, problem)
 	case problem != "" && !p.warned:
 		p.warned = true
-		p.log().Warn("recording is damaged, what can be read is looped", "source", p.Describe(), "frames", frames, "problem", p.notes)
+		p.log().Warn("recording is damaged, what can be read is looped", "source", p.Describe(), "frames", frames, "problem", p.problem())
 	}
 	return nil
 }

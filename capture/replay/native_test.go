@@ -252,7 +252,7 @@ func TestNativeDamage(t *testing.T) {
 	}{
 		{"cut", write(t, "cut.y4m", whole[:len(whole)-100]), 2, 0, capture.ErrEndOfStream, "2 frames, it ends in the middle of a frame (4508 of 4608 bytes)"},
 		{"rubbish between", write(t, "bad.y4m", slices.Concat(whole[:len(whole)-4614], []byte("XXXXXX"), whole[len(whole)-4608:])), 2, 0, nil, "no line FRAME"},
-		{"pictures", pictures, 2, 2, capture.ErrEndOfStream, "2 frames, damaged frame: f1.png: not a readable picture"},
+		{"pictures", pictures, 2, 2, capture.ErrEndOfStream, "2 frames, damaged frames: 2 unreadable; first damaged frame: f1.png: not a readable picture"},
 		{"nothing but damage", hopeless, 0, 0, capture.ErrFormatRefused, "no frames in it"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -261,6 +261,18 @@ func TestNativeDamage(t *testing.T) {
 				t.Errorf("%d frames, %v dropped, %v; want %d, %d, %q", st.Frames, st.Dropped, err, c.frames, c.damaged, c.text)
 			}
 		})
+	}
+}
+
+func TestFastEndlessRecordingStops(t *testing.T) {
+	withoutFFmpeg(t)
+	frames := 0
+	_, err := play(t, esc(write(t, "a.raw", make([]byte, 64)))+",8x8,encoding=mono8,pace=fast,loop=true", func(capturetest.Frame) bool {
+		frames++
+		return frames < 100
+	})
+	if !errors.Is(err, context.Canceled) || frames > 101 {
+		t.Errorf("%d frames, %v", frames, err)
 	}
 }
 

@@ -392,3 +392,10 @@ func TestOptionsRefused(t *testing.T) {
 		}
 	}
 }
+
+func writeTo(t *testing.T, path string, data []byte) {
+	t.Helper()
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+}

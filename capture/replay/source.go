@@ -53,9 +53,9 @@ type Source struct {
 // New reads the options of kind "replay":
 //
 //	reader=auto|native|ffmpeg
-//	                  native reads y4m, raw files and folders of pictures in this
-//	                  process, ffmpeg is a child process for everything; auto
-//	                  looks into the file
+//	                  native reads y4m, raw files, motion JPEG (AVI or bare) and
+//	                  folders of pictures in this process, ffmpeg is a child
+//	                  process for everything; auto looks into the file
 //	encoding=NAME     default of native readers: what is in the file (nv12 for
 //	                  y4m of 4:2:0), of ffmpeg bgr8: what OpenCV and every ROS
 //	                  viewer show directly. nv12 is the cheapest of most files, no

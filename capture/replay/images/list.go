@@ -85,7 +85,7 @@ func compareNumbers(a, b string) int {
 	return strings.Compare(a, b)
 }
 
-// errorAt names the file.
-func errorAt(path string, err error) error {
+// ErrorAt names the file.
+func ErrorAt(path string, err error) error {
 	return fmt.Errorf("%s: %w", filepath.Base(path), err)
 }

@@ -30,9 +30,35 @@ func Decode(path string) (image.Image, error) {
 	defer f.Close()
 	img, err := decode(f)
 	if err != nil {
-		return nil, errorAt(path, err)
+		return nil, ErrorAt(path, err)
 	}
 	return img, nil
+}
+
+// IsJPEG looks at the first bytes.
+func IsJPEG(path string) (bool, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return false, err
+	}
+	defer f.Close()
+	var magic [3]byte
+	_, err = io.ReadFull(f, magic[:])
+	return err == nil && string(magic[:]) == "\xff\xd8\xff", nil
+}
+
+// ReadFile reads a file of at most so many bytes.
+func ReadFile(path string, most int64) ([]byte, error) {
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	data, err := io.ReadAll(io.LimitReader(f, most+1))
+	if err == nil && int64(len(data)) > most {
+		err = ErrorAt(path, fmt.Errorf("%w: more than %d bytes", ErrPicture, most))
+	}
+	return data, err
 }
 
 func decode(in io.ReadSeeker) (image.Image, error) {
