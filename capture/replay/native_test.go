@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -336,5 +337,33 @@ func TestNativeOptionsRefused(t *testing.T) {
 	}
 	if _, err := New(capture.Spec{Name: "c", Kind: "replay", Target: "x", Width: 5, Height: 5, Options: map[string]string{"encoding": "bayer_rggb8", "reader": "native"}}); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestNativeFramesDoNotAllocate(t *testing.T) {
+	y := made(t, "a.y4m", "yuv420p", "64x48", 10)
+	avi := write(t, "a.avi", aviOf(jpegs(t, 10)))
+	withoutFFmpeg(t)
+	for name, text := range map[string]string{"y4m": esc(y), "converted": esc(y) + ",encoding=bgr8", "avi": esc(avi)} {
+		t.Run(name, func(t *testing.T) {
+			var before, after runtime.MemStats
+			frames := 0
+			_, err := play(t, text+",pace=fast,loop=true", func(capturetest.Frame) bool {
+				switch frames++; frames {
+				case 100:
+					runtime.ReadMemStats(&before)
+				case 1100:
+					runtime.ReadMemStats(&after)
+				}
+				return frames < 1100
+			})
+			if !errors.Is(err, context.Canceled) {
+				t.Fatal(err)
+			}
+			// A new pass of the file may take some.
+			if n := after.Mallocs - before.Mallocs; n > 600 {
+				t.Errorf("%d allocations in 1000 frames", n)
+			}
+		})
 	}
 }

@@ -72,6 +72,7 @@ func cutting(key string) bool {
 // parse reads the options of both kinds.
 func (s *Source) parse(spec capture.Spec) error {
 	o := capture.NewOptions(spec)
+	s.name = spec.Name
 	var err error
 	s.encoding = frame.BGR8
 	if text := o.String("encoding", ""); text != "" {

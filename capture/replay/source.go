@@ -30,8 +30,9 @@ type Source struct {
 	// Log gets what is worth saying while frames go on; nil = slog.Default().
 	Log *slog.Logger
 
-	device   bool // V4L2
-	live     bool // delivers at its own pace: a device, RTSP ...
+	name     string // of the camera
+	device   bool   // V4L2
+	live     bool   // delivers at its own pace: a device, RTSP ...
 	target   string
 	reader   string // auto, native, ffmpeg
 	encoding frame.Encoding
@@ -119,7 +120,7 @@ func (s *Source) Run(ctx context.Context, sink capture.Sink) error {
 	switch {
 	case err == nil:
 		defer rec.Close()
-		s.log().Info("reading a recording", "source", s.Describe(), "reader", readerNative, "format", rec.format, "first", g.String(), "color", rec.color.String())
+		s.log().Info("reading a recording", "source", s.Describe(), "reader", readerNative, "format", rec.format, "first", g.String())
 		p := &nativePlayer{output: output{Source: s, geometry: g}, rec: rec, sink: sink}
 		if err := p.open(sink, rec.clip); err != nil {
 			return err
@@ -316,10 +317,11 @@ func (s *Source) explain(err error, regular bool) error {
 }
 
 func (s *Source) log() *slog.Logger {
-	if s.Log != nil {
-		return s.Log
+	l := s.Log
+	if l == nil {
+		l = slog.Default()
 	}
-	return slog.Default()
+	return l.With("camera", s.name)
 }
 
 // player is one run through ffmpeg.

@@ -47,6 +47,7 @@ required (the daemon ends if the camera is missing; true for a single one).`,
 		}
 		c.logs.level.value, c.logs.format.value = string(cfg.LogLevel), string(cfg.LogFormat)
 		log := c.logs.Logger(cmd.ErrOrStderr())
+		slog.SetDefault(log) // for sources, which log for themselves
 		warnings(log, cfg)
 		specs := cfg.Cameras
 		if len(specs) == 0 {

@@ -30,6 +30,15 @@ type Chunk struct {
 	Size   int   // bytes
 }
 
+// fourCC names a chunk or the kind of a list.
+type fourCC [4]byte
+
+var (
+	riff  = fourCC{'R', 'I', 'F', 'F'}
+	lists = fourCC{'L', 'I', 'S', 'T'}
+	movi  = fourCC{'m', 'o', 'v', 'i'}
+)
+
 // Bounds of what a file may say.
 const (
 	maxChunkBytes = 64 << 20
@@ -62,7 +71,7 @@ func NewReader(in io.ReaderAt) (*Reader, error) {
 }
 
 // chunkHead reads the fourcc and the size of a chunk, and the type of a list.
-func (r *Reader) chunkHead(at int64) (id string, size int64, list string, err error) {
+func (r *Reader) chunkHead(at int64) (id fourCC, size int64, list fourCC, err error) {
 	n, err := r.in.ReadAt(r.head[:], at)
 	if n < 8 {
 		if err == nil || errors.Is(err, io.EOF) {
@@ -71,14 +80,14 @@ func (r *Reader) chunkHead(at int64) (id string, size int64, list string, err er
 				err = io.ErrUnexpectedEOF
 			}
 		}
-		return "", 0, "", err
+		return id, 0, list, err
 	}
-	id, size = string(r.head[:4]), int64(binary.LittleEndian.Uint32(r.head[4:8]))
-	if id == "RIFF" || id == "LIST" {
+	id, size = fourCC(r.head[:4]), int64(binary.LittleEndian.Uint32(r.head[4:8]))
+	if id == riff || id == lists {
 		if n < 12 {
-			return "", 0, "", io.ErrUnexpectedEOF
+			return id, 0, list, io.ErrUnexpectedEOF
 		}
-		list = string(r.head[8:12])
+		list = fourCC(r.head[8:12])
 	}
 	return id, size, list, nil
 }
@@ -91,8 +100,8 @@ func (r *Reader) open() error {
 	if err != nil {
 		return err
 	}
-	if id != "RIFF" || kind != "AVI " {
-		return fmt.Errorf("%w: it begins with %q and %q", ErrFormat, id, kind)
+	if id != riff || kind != (fourCC{'A', 'V', 'I', ' '}) {
+		return fmt.Errorf("%w: it begins with %q and %q", ErrFormat, id[:], kind[:])
 	}
 	found := false
 	for at := int64(12); ; {
@@ -101,11 +110,11 @@ func (r *Reader) open() error {
 			return err
 		}
 		switch {
-		case id == "LIST" && kind == "hdrl":
+		case id == lists && kind == (fourCC{'h', 'd', 'r', 'l'}):
 			if found, err = r.headers(at+12, size-4); err != nil {
 				return err
 			}
-		case id == "LIST" && kind == "movi":
+		case id == lists && kind == movi:
 			if !found {
 				return fmt.Errorf("%w: there is no video in it", ErrFormat)
 			}
@@ -213,7 +222,7 @@ func (r *Reader) Next() (Chunk, error) {
 			return Chunk{}, err
 		}
 		switch {
-		case id == "RIFF" && list == "AVIX", id == "LIST" && (list == "movi" || list == "rec "):
+		case id == riff && list == (fourCC{'A', 'V', 'I', 'X'}), id == lists && (list == movi || list == (fourCC{'r', 'e', 'c', ' '})):
 			r.at += 12 // what is in it comes next
 			continue
 		case r.isFrame(id):
@@ -237,12 +246,12 @@ func (r *Reader) Next() (Chunk, error) {
 
 // isFrame reports whether a chunk is of the stream: its number in two digits
 // and dc (compressed) or db (not).
-func (r *Reader) isFrame(id string) bool {
+func (r *Reader) isFrame(id fourCC) bool {
 	return id[0] == byte('0'+r.Stream.Index/10) && id[1] == byte('0'+r.Stream.Index%10) && id[2] == 'd' && (id[3] == 'c' || id[3] == 'b')
 }
 
-func isFourCC(id string) bool {
-	for i := range len(id) {
+func isFourCC(id fourCC) bool {
+	for i := range id {
 		if id[i] < ' ' || id[i] > '~' {
 			return false
 		}
