@@ -27,6 +27,8 @@ type Backend interface {
 	// DeclinedError, and leaves conn usable, if the next backend may be tried;
 	// any other return means that the connection is finished with.
 	Serve(ctx context.Context, conn *negotiate.Conn, h *negotiate.Hello, rejected []negotiate.Rejected) error
+	// Wanted reports whether a frame published now would have a reader.
+	Wanted() bool
 	// Subscribers is a snapshot for status.
 	Subscribers() []Subscriber
 }

@@ -244,6 +244,20 @@ func (w *runWriter) Commit(s *Slot, st Stamp) {
 	r.sign(now)
 }
 
+// Wanted implements [Demander]. Being asked is a sign of life: the source has a
+// frame that nobody wants.
+func (w *runWriter) Wanted() bool {
+	g := w.r.g
+	g.mu.Lock()
+	live := w.live()
+	wanted := live && Wanted(w.w)
+	g.mu.Unlock()
+	if live && !wanted {
+		w.r.sign(linux.Monotonic())
+	}
+	return wanted
+}
+
 // sign notes a sign of life.
 func (r *run) sign(now int64) {
 	r.arrival.Store(now)

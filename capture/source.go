@@ -103,6 +103,9 @@ type Stamp struct {
 	// Clock is the domain of CaptureNanos where this frame differs from
 	// Format.Clock; 0 = it does not.
 	Clock frame.Clock
+	// Bytes is how many bytes of the slot are the frame, for compressed
+	// encodings; 0 = Geometry.Size().
+	Bytes int
 	// CopiedBytes counts bytes of this frame that user-space code copied on
 	// their way into the slot (host_copies); 0 where the device or the kernel
 	// wrote them in place.

@@ -177,3 +177,22 @@ func TestRetireAmongEverything(t *testing.T) {
 		}
 	}
 }
+
+func TestForgetLeavesNothingForLateJoiners(t *testing.T) {
+	rg := newRig(t, nil)
+	_, early := rg.open(1, -1)
+	held := wantFrame(t, early, rg.publish())
+	rg.Forget()
+	rg.Forget()
+	_, late := rg.open(1, -1)
+	if l, ok := take(t, late); ok {
+		t.Fatalf("a late reader got the forgotten frame %d", l.Meta.Sequence)
+	}
+	if u := rg.Usage(); u.Free != u.Slots-1 || u.Leased != 1 {
+		t.Errorf("after forgetting a frame that one reader holds: %+v", u)
+	}
+	early.Release(held.Word)
+	next := rg.publish()
+	wantFrame(t, late, next)
+	wantFrame(t, early, next)
+}

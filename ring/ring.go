@@ -274,6 +274,18 @@ func (r *Ring) Publish(slot int, m *frame.Meta) {
 	r.unlockAndWake(wake)
 }
 
+// Forget gives up the retained frame, for a stream that publishes on demand:
+// who joins later would get it however old it is.
+func (r *Ring) Forget() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	old := r.newest
+	r.newest = 0
+	if old != 0 && r.slots[old.Slot()].leases == 0 {
+		r.push(old.Slot())
+	}
+}
+
 // push returns a slot to the free stack. It must have no lease, no writer and
 // not be the retained frame.
 func (r *Ring) push(slot int) { r.free = append(r.free, slot) }

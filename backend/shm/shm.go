@@ -85,6 +85,13 @@ func (b *Backend) Candidate() negotiate.Candidate {
 	return c
 }
 
+// Wanted implements backend.Backend.
+func (b *Backend) Wanted() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return len(b.subs) > 0
+}
+
 // Subscribers implements backend.Backend, in order of arrival.
 func (b *Backend) Subscribers() []backend.Subscriber {
 	b.mu.Lock()

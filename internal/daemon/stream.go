@@ -203,7 +203,7 @@ func (w *writer) Commit(slot *capture.Slot, st capture.Stamp) {
 	*m = frame.Meta{
 		Sequence: s.seq, DriverSequence: st.DriverSequence,
 		CaptureNanos: st.CaptureNanos, WallNanos: st.WallNanos, ReadyNanos: ready,
-		Clock: s.format.Clock, Flags: st.Flags, Bytes: len(slot.Data),
+		Clock: s.format.Clock, Flags: st.Flags, Bytes: frameBytes(s.format.Geometry, st.Bytes),
 	}
 	if st.Clock != frame.ClockUnknown {
 		m.Clock = st.Clock
@@ -222,6 +222,26 @@ func (w *writer) Commit(slot *capture.Slot, st capture.Stamp) {
 	}
 	s.rate.add(ready)
 	s.mu.Unlock()
+}
+
+// frameBytes is how much of a slot is the frame: what the source says of a
+// compressed one, the geometry's size of every other.
+func frameBytes(g frame.Geometry, said int) int {
+	if g.Compressed() && said > 0 {
+		return min(said, g.Size())
+	}
+	return g.Size()
+}
+
+// Wanted implements capture.Demander.
+func (w *writer) Wanted() bool {
+	for _, b := range w.s.backends() {
+		if b.Wanted() {
+			return true
+		}
+	}
+	w.ring.Forget()
+	return false
 }
 
 // Drop implements capture.Writer.
