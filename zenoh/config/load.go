@@ -1,0 +1,172 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// ErrSetting reports a key that is not known or a value that does not fit.
+var ErrSetting = errors.New("invalid setting")
+
+// LoadFile takes settings from a file in JSON5, Zenoh's format.
+func (c *Config) LoadFile(path string) error {
+	switch filepath.Ext(path) {
+	case ".yaml", ".yml", ".toml":
+		return fmt.Errorf("%w: %s: only JSON5 is read", ErrSetting, path)
+	}
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return err
+	}
+	return c.Load(path, text)
+}
+
+// Load takes settings from a text in JSON5; name stands for it in messages.
+// Keys whose value is null keep what they have.
+func (c *Config) Load(name string, text []byte) error {
+	v, places, err := decode(name, text)
+	if err != nil {
+		return err
+	}
+	tree, ok := v.(map[string]any)
+	if !ok {
+		return fmt.Errorf("%w: %s: want an object", ErrSetting, name)
+	}
+	return c.take("", tree, func(key string) string {
+		if p, ok := places[key]; ok {
+			return fmt.Sprintf("%s:%v", name, p)
+		}
+		return name
+	})
+}
+
+// Set sets one key ("connect/endpoints") to a value in JSON5. source is what
+// [Config.Explain] shows as its origin.
+func (c *Config) Set(key, value, source string) error {
+	v, _, err := decode(source, []byte(value))
+	if err != nil {
+		return fmt.Errorf("%s: %w", key, err)
+	}
+	return c.take(strings.Trim(key, "/"), v, func(string) string { return source })
+}
+
+// take sets key, or the keys below it.
+func (c *Config) take(key string, v any, source func(string) string) error {
+	_, deeper := v.(map[string]any)
+	if alias, ok := older[key]; ok && (!deeper || !isGroup(key)) {
+		c.note(key, source(key), "older spelling of "+alias)
+		return c.take(alias, v, func(string) string { return source(key) })
+	}
+	if why, ok := unsupportedReason(key); ok {
+		if !harmless(v) {
+			c.note(key, source(key), "has no effect: "+why)
+		}
+		return nil
+	}
+	if s := find(key); s != nil {
+		if v == nil {
+			return nil
+		}
+		if err := s.set(c, byMode(v)); err != nil {
+			return fmt.Errorf("%w: %s: %s: %w", ErrSetting, source(key), key, err)
+		}
+		c.sources[key] = source(key)
+		if key == "mode" && byMode(v) == "peer" {
+			c.note(key, source(key), "peer is not built in: runs as a client of connect/endpoints")
+		}
+		if text, ok := v.(string); ok && s.kind == "bool" {
+			c.note(key, source(key), fmt.Sprintf("%q is taken for %s: write it without quotes", text, text))
+		}
+		return nil
+	}
+	tree, ok := v.(map[string]any)
+	if !ok || key != "" && !isGroup(key) {
+		return fmt.Errorf("%w: %s: %s is not known; did you mean %s?", ErrSetting, source(key), key, nearest(key))
+	}
+	keys := make([]string, 0, len(tree))
+	for k := range tree {
+		keys = append(keys, k)
+	}
+	slices.Sort(keys)
+	var errs []error
+	for _, k := range keys {
+		below := k
+		if key != "" {
+			below = key + "/" + k
+		}
+		errs = append(errs, c.take(below, tree[k], source))
+	}
+	return errors.Join(errs...)
+}
+
+// byMode takes the client's value where one is given for each mode.
+func byMode(v any) any {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	for k := range m {
+		if k != "client" && k != "peer" && k != "router" {
+			return v
+		}
+	}
+	return m["client"]
+}
+
+func (c *Config) note(key, source, text string) {
+	for _, n := range c.notes {
+		if n.Key == key {
+			return
+		}
+	}
+	c.notes = append(c.notes, Note{key, source, text})
+}
+
+// The variables that [FromEnv] reads.
+const (
+	EnvFile     = "ZENOH_SESSION_CONFIG_URI" // path of a file, in spite of its name
+	EnvFileAny  = "ZENOH_CONFIG"             // the same, read when the other is not set
+	EnvOverride = "ZENOH_CONFIG_OVERRIDE"    // key=value;key=value
+)
+
+// FromEnv returns the settings that the environment asks for. A pair of the
+// override that is not valid is skipped and noted.
+func FromEnv(getenv func(string) string) (*Config, error) {
+	c := New()
+	return c, c.LoadEnv(getenv)
+}
+
+// LoadEnv takes settings from the environment.
+func (c *Config) LoadEnv(getenv func(string) string) error {
+	for _, name := range []string{EnvFile, EnvFileAny} {
+		path := strings.TrimPrefix(getenv(name), "file://")
+		if path == "" {
+			continue
+		}
+		if err := c.LoadFile(path); err != nil {
+			return fmt.Errorf("$%s: %w", name, err)
+		}
+		break
+	}
+	for pair := range strings.SplitSeq(getenv(EnvOverride), ";") {
+		if strings.TrimSpace(pair) == "" {
+			continue
+		}
+		key, value, ok := strings.Cut(pair, "=")
+		err := fmt.Errorf("%w: want key=value", ErrSetting)
+		if ok {
+			err = c.Set(strings.TrimSpace(key), value, "$"+EnvOverride)
+		}
+		if err != nil {
+			c.note(strings.TrimSpace(key), "$"+EnvOverride, "skipped: "+err.Error())
+		}
+	}
+	return nil
+}
