@@ -44,7 +44,9 @@ func isList(path string) bool { return path == keyAllowUIDs }
 // specKeys are the keys of every camera beside its options.
 func specKeys() []capture.Option {
 	return []capture.Option{
-		{Key: keyKind}, {Key: keyTarget}, {Key: keySize, Want: "WxH in pixels"},
+		{Key: keyKind},
+		{Key: keyTarget},
+		{Key: keySize, Want: "WxH in pixels"},
 		{Key: keyRate, Want: "frames per second, 0 for as fast as possible"},
 	}
 }

@@ -116,8 +116,15 @@ func TestFramesAreThoseOfFFmpeg(t *testing.T) {
 		format, size string
 		copied       string // which bytes were not read in place
 	}{
-		{"yuv420p", "64x48", "chroma"}, {"yuv420p", "63x47", "chroma"}, {"yuv420p", "1x1", "chroma"}, {"yuv420p", "1366x768", "chroma"}, {"yuvj420p", "64x48", "chroma"},
-		{"yuv422p", "64x48", "all"}, {"yuv422p", "63x47", "all"}, {"yuv422p", "1x3", "all"}, {"gray", "63x47", "none"},
+		{"yuv420p", "64x48", "chroma"},
+		{"yuv420p", "63x47", "chroma"},
+		{"yuv420p", "1x1", "chroma"},
+		{"yuv420p", "1366x768", "chroma"},
+		{"yuvj420p", "64x48", "chroma"},
+		{"yuv422p", "64x48", "all"},
+		{"yuv422p", "63x47", "all"},
+		{"yuv422p", "1x3", "all"},
+		{"gray", "63x47", "none"},
 	} {
 		t.Run(c.format+" "+c.size, func(t *testing.T) {
 			const n = 3
