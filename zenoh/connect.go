@@ -5,7 +5,6 @@ package zenoh
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"time"
 
@@ -15,18 +14,22 @@ import (
 
 // connect tries each endpoint once and keeps the first that answers.
 func (s *Session) connect(ctx context.Context) (*face, error) {
-	errs := []error{ErrUnreachable}
-	for _, e := range s.endpoints {
-		f, err := s.connectTo(ctx, e)
-		if err == nil {
+	err := ErrUnreachable
+	for i, e := range s.endpoints {
+		f, why := s.connectTo(ctx, e)
+		if why == nil {
 			return f, nil
 		}
-		errs = append(errs, fmt.Errorf("%v: %w", e, err))
+		if i == 0 {
+			err = fmt.Errorf("%w: %v: %w", err, e, why)
+		} else {
+			err = fmt.Errorf("%w; %v: %w", err, e, why)
+		}
 		if ctx.Err() != nil {
 			break
 		}
 	}
-	return nil, errors.Join(errs...)
+	return nil, err
 }
 
 func (s *Session) connectTo(ctx context.Context, e link.Endpoint) (*face, error) {

@@ -117,7 +117,7 @@ var (
 		{"log", regexp.MustCompile(`^(Fatal|Panic|Print)`), "libraries return errors and log through log/slog"},
 		{"fmt", regexp.MustCompile(`^Print`), "standard output belongs to the program"},
 	}
-	programs = []Room{"cmd/...", "internal/cli", "examples/...", "benchmarks/...", "e2e/..."}
+	programs = []Room{"cmd/...", "internal/cli", "examples/...", "zenoh/examples/...", "benchmarks/...", "e2e/..."}
 )
 
 func forbiddenIn(file string) []forbiddenCall {
