@@ -17,9 +17,6 @@ const (
 	memoryMmap    = 1
 	memoryUserptr = 2
 
-	bufCapMmap    = 1 << 0
-	bufCapUserptr = 1 << 1
-
 	bufFlagError         = 0x40
 	bufFlagTimestampMask = 0xe000
 	bufFlagMonotonic     = 0x2000

@@ -62,7 +62,9 @@ type fakeDriver struct {
 	noParm   bool
 
 	mu       sync.Mutex
-	ready    int // eventfd: a frame is ready
+	ready    int     // eventfd: a frame is ready
+	one      [8]byte // what is written to it, and read from it
+	count    [8]byte
 	revents  int16
 	current  pixFormat
 	parm     fraction
@@ -94,7 +96,7 @@ func newFake(t testing.TB) *fakeDriver {
 			{code: code("YUYV"), sizes: []fakeSize{{64, 48, []uint32{30, 15}}, {32, 24, []uint32{30}}}},
 			{code: code("MJPG"), flags: fmtFlagCompressed, sizes: []fakeSize{{640, 480, []uint32{30}}}},
 		},
-		fail: map[uint]error{}, failOnce: map[uint]error{}, ready: fd,
+		fail: map[uint]error{}, failOnce: map[uint]error{}, ready: fd, one: [8]byte{1},
 		partners: map[uint32]uint64{}, memories: map[uint64][]byte{},
 		queued: make([]buffer, 0, 64), done: make([]buffer, 0, 64),
 	}
@@ -166,15 +168,9 @@ func (f *fakeDriver) poll(p *[2]unix.PollFd, timeout int) error {
 }
 
 // signal wakes poll.
-func (f *fakeDriver) signal() {
-	one := [8]byte{1}
-	_, _ = unix.Write(f.ready, one[:])
-}
+func (f *fakeDriver) signal() { _, _ = unix.Write(f.ready, f.one[:]) }
 
-func (f *fakeDriver) unsignal() {
-	var b [8]byte
-	_, _ = unix.Read(f.ready, b[:])
-}
+func (f *fakeDriver) unsignal() { _, _ = unix.Read(f.ready, f.count[:]) }
 
 // trouble makes poll report events.
 func (f *fakeDriver) trouble(events int16) {

@@ -62,8 +62,11 @@ func report() {
 
 func boot() error {
 	for _, m := range []struct{ source, dir, kind string }{
-		{"proc", "/proc", "proc"}, {"sysfs", "/sys", "sysfs"}, {"devtmpfs", "/dev", "devtmpfs"},
-		{"tmpfs", "/tmp", "tmpfs"}, {"tmpfs", "/run", "tmpfs"},
+		{"proc", "/proc", "proc"},
+		{"sysfs", "/sys", "sysfs"},
+		{"devtmpfs", "/dev", "devtmpfs"},
+		{"tmpfs", "/tmp", "tmpfs"},
+		{"tmpfs", "/run", "tmpfs"},
 	} {
 		if err := unix.Mount(m.source, m.dir, m.kind, 0, ""); err != nil {
 			return fmt.Errorf("mounting %s: %w", m.dir, err)
