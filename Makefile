@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 
 .DEFAULT_GOAL := help
-.PHONY: help setup build test demo bench lint fmt fuzz soak clean check-go
+.PHONY: help setup build test test-vm demo bench lint fmt fuzz soak clean check-go
 
 VERSION    = $(shell sh scripts/version.sh)
 GO_LDFLAGS = -s -w -X github.com/seed-3c7e7623/camd/internal/cli.buildVersion=$(VERSION)
@@ -20,6 +20,9 @@ build: check-go ## build bin/camd and bin/camsub (no C compiler needed)
 
 test: check-go ## set up, then run every check; each stage has a time limit
 	@bash scripts/test.sh
+
+test-vm: check-go ## only the tests on real camera drivers, in a virtual machine
+	@bash scripts/test.sh vm
 
 demo: export CLIP := $(CLIP)
 demo: build ## first camera or the pattern and two subscribers; CLIP=walk.avi plays a file

@@ -102,7 +102,14 @@ stage_arm64() {
 	CGO_ENABLED=0 GOARCH=arm64 go build -tags nodl ./...
 }
 
-stage_e2e() { go test -count=1 -timeout 380s ./e2e/...; }
+stage_e2e() { go test -count=1 -timeout 380s $(go list ./e2e/... | grep -v '/e2e/vm'); }
+
+# Real camera drivers in a virtual machine. What runs inside of it has a tag.
+stage_vm() {
+	CGO_ENABLED=0 go vet -tags vmguest,nodl ./e2e/vm/guest
+	CGO_ENABLED=0 tool staticcheck -tags vmguest,nodl ./e2e/vm/guest
+	go test -count=1 -timeout 500s -v ./e2e/vm
+}
 
 stages=(
 	"setup 600"
@@ -117,6 +124,7 @@ stages=(
 	"unit 300"
 	"race 600"
 	"e2e 400"
+	"vm 600"
 )
 
 if [ "${1:-}" = --inside ]; then

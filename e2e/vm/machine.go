@@ -44,7 +44,7 @@ func (m machine) boot(ctx context.Context, dir string, serial io.Writer) error {
 	// Never KVM: where it opens, it need not be able to boot a stock kernel.
 	clock := []string{"-accel", "tcg,thread=multi"}
 	if m.counted {
-		clock = []string{"-accel", "tcg,thread=single", "-icount", "shift=2,sleep=off"}
+		clock = []string{"-accel", "tcg,thread=single", "-icount", "shift=4,sleep=off"}
 	}
 	args := append(clock,
 		"-M", "q35", "-cpu", "qemu64",

@@ -113,6 +113,7 @@ type streamStatus struct {
 	Geometry   frame.Geometry                `json:"geometry"`
 	HostCopies float64                       `json:"host_copies"`
 	Published  uint64                        `json:"published"`
+	Subscribed int                           `json:"subscribers"`
 	Dropped    map[capture.DropReason]uint64 `json:"dropped"`
 }
 
