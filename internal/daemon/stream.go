@@ -106,13 +106,13 @@ func (s *stream) open(f capture.Format) (capture.Writer, error) {
 }
 
 func (s *stream) newRing(f capture.Format, epoch uint64, slots, budget int) (*ring.Ring, error) {
-	if err := room(s.name, slots, f.Geometry.Size(), linux.MemoryLimits()); err != nil {
+	if err := room(s.name, slots, f.SlotBytes(), linux.MemoryLimits()); err != nil {
 		return nil, err
 	}
 	l := s.camera.limits
 	return ring.New(ring.Config{
 		Name: s.name, Session: s.camera.d.session, Epoch: epoch, Geometry: f.Geometry,
-		Slots: slots, MaxReaders: l.subscribers, Budget: budget,
+		Slots: slots, SlotBytes: f.MinSlotBytes, MaxReaders: l.subscribers, Budget: budget,
 		Generation: &s.generation, EvictAfter: l.evictAfter,
 	})
 }
