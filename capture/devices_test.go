@@ -56,6 +56,13 @@ func TestFirstVideoDevice(t *testing.T) {
 	if want := []string{"video0", "video2"}; !slices.Equal(asked, want) {
 		t.Errorf("asked %v, want %v", asked, want)
 	}
+	// An image processor that must be set up by its media controller first will
+	// not do, a multi-planar camera will.
+	nodes["video0"] = capability("ISP", capVideoMplane|capStreaming|capMediaController, 0)
+	nodes["video2"] = capability("Planar Cam", capVideoMplane|capStreaming, 0)
+	if path, card, err = firstVideoDevice(root, query); err != nil || filepath.Base(path) != "video2" || card != "Planar Cam" {
+		t.Errorf("%q %q %v, want video2, Planar Cam", path, card, err)
+	}
 	delete(nodes, "video2")
 	if path, card, err = firstVideoDevice(root, query); err != nil || filepath.Base(path) != "video10" || card != "Later Cam" {
 		t.Errorf("%q %q %v, want video10, Later Cam", path, card, err)
