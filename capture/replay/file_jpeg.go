@@ -27,11 +27,10 @@ type packets interface {
 	rewind() error
 }
 
-// jpegReader decodes motion JPEG into the slots.
+// jpegReader looks into motion JPEG. Its frames are for [mjpeg.Streams].
 type jpegReader struct {
 	packets
 	closer   io.Closer
-	decoder  *jpeg.Decoder
 	encoding frame.Encoding // "" before the first look, if none was asked for
 
 	packet   []byte // that was looked at, nil = none
@@ -42,11 +41,7 @@ func (s *Source) newJPEG(p packets, c io.Closer) (*jpegReader, error) {
 	if s.asked && !slices.Contains(jpeg.Encodings(), s.encoding) {
 		return nil, fmt.Errorf("%w: JPEG is decoded into %s, not %s", errElse, frame.JoinEncodings(jpeg.Encodings()), s.encoding)
 	}
-	d, err := jpeg.NewDecoder(jpeg.Auto)
-	if err != nil {
-		return nil, err
-	}
-	r := &jpegReader{packets: p, closer: c, decoder: d}
+	r := &jpegReader{packets: p, closer: c}
 	if s.asked {
 		r.encoding = s.encoding
 	}
@@ -82,27 +77,23 @@ func (r *jpegReader) look() (frame.Geometry, error) {
 // damaged keeps the reason for the counters.
 func damaged(err error) error { return fmt.Errorf("%w: %w", errDamaged, err) }
 
+// errPacked: frames of this reader are taken as they are.
+var errPacked = errors.New("compressed frames are not read into memory")
+
+// read passes over the frame.
 func (r *jpegReader) read(dst []byte) (copied int, err error) {
-	packet := r.packet
-	r.packet = nil
-	if dst == nil {
-		return 0, nil
+	if dst != nil {
+		return 0, errPacked
 	}
-	return decodeJPEG(r.decoder, dst, r.geometry, packet)
+	r.packet = nil
+	return 0, nil
 }
 
-// decodeJPEG returns how many bytes were copied from memory to memory.
-func decodeJPEG(d *jpeg.Decoder, dst []byte, g frame.Geometry, packet []byte) (copied int, err error) {
-	if err := d.Decode(dst, g, packet); err != nil {
-		if jpeg.Reason(err) != "" {
-			err = damaged(err)
-		}
-		return 0, err
-	}
-	if d.Backend() == jpeg.Go {
-		copied = len(dst) // it decodes into memory of its own
-	}
-	return copied, nil
+// take returns the frame that was looked at.
+func (r *jpegReader) take() []byte {
+	packet := r.packet
+	r.packet = nil
+	return packet
 }
 
 func (r *jpegReader) rewind() error {
@@ -110,10 +101,7 @@ func (r *jpegReader) rewind() error {
 	return r.packets.rewind()
 }
 
-func (r *jpegReader) Close() error {
-	r.decoder.Close()
-	return r.closer.Close()
-}
+func (r *jpegReader) Close() error { return r.closer.Close() }
 
 // mjpegFile is JPEGs one after the other.
 type mjpegFile struct {

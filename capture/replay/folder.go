@@ -127,6 +127,20 @@ func (r *folderReader) read(dst []byte) (int, error) {
 	return decodeJPEG(r.decoder, dst, r.geometry, r.packet)
 }
 
+// decodeJPEG returns how many bytes were copied from memory to memory.
+func decodeJPEG(d *jpeg.Decoder, dst []byte, g frame.Geometry, packet []byte) (copied int, err error) {
+	if err := d.Decode(dst, g, packet); err != nil {
+		if jpeg.Reason(err) != "" {
+			err = damaged(err)
+		}
+		return 0, err
+	}
+	if d.Backend() == jpeg.Go {
+		copied = len(dst) // it decodes into memory of its own
+	}
+	return copied, nil
+}
+
 func (r *folderReader) rewind() error {
 	r.next, r.packet, r.img = 0, nil, nil
 	return nil

@@ -11,6 +11,7 @@ import (
 	"io"
 	"log/slog"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -128,20 +129,36 @@ func TestDamagedMJPEG(t *testing.T) {
 				t.Fatal(err)
 			}
 			s.Log = slog.New(slog.NewTextHandler(&log, nil))
-			next := 0
+			next, stamps := map[string]int{}, map[string][]capture.Stamp{}
 			sink := &capturetest.Sink{OnFrame: func(f capturetest.Frame) {
-				for next < n && damage[next].reason != "" {
-					next++
+				i := next[f.Stream]
+				for i < n && damage[i].reason != "" {
+					i++
 				}
-				if next == n || !bytes.Equal(f.Data, decoded(t, good[next], frame.BGR8)) {
-					t.Errorf("the frame after %d good ones is not number %d", f.Stamp.DriverSequence, next)
+				next[f.Stream] = i + 1
+				switch {
+				case i >= n:
+					t.Errorf("%s: one frame too many", f.Stream)
+				case f.Stream == "color/jpeg" && !bytes.Equal(f.Data[:f.Stamp.Bytes], good[i]):
+					t.Errorf("%s: %d bytes, not those of frame %d", f.Stream, f.Stamp.Bytes, i)
+				case f.Stream == "color" && !bytes.Equal(f.Data, decoded(t, good[i], frame.BGR8)):
+					t.Errorf("%s: a picture that is not frame %d", f.Stream, i)
 				}
-				next++
+				f.Stamp.Bytes, f.Stamp.CopiedBytes = 0, 0
+				stamps[f.Stream] = append(stamps[f.Stream], f.Stamp)
 			}}
 			err = s.Run(t.Context(), sink)
 			st := sink.Stats()
-			if !errors.Is(err, capture.ErrEndOfStream) || st.Frames != n-len(damage) || st.Dropped[capture.DropDamaged] != len(damage) {
-				t.Errorf("%d frames, %v, %v", st.Frames, st.Dropped, err)
+			if !errors.Is(err, capture.ErrEndOfStream) || st.Frames != 2*(n-len(damage)) || len(stamps["color"]) != n-len(damage) {
+				t.Errorf("%d frames of both streams, %v", st.Frames, err)
+			}
+			if !slices.Equal(stamps["color"], stamps["color/jpeg"]) {
+				t.Error("the stamps of the two streams differ")
+			}
+			for _, d := range damage {
+				if st.Dropped["damaged_"+capture.DropReason(d.reason)] != 2 {
+					t.Errorf("%v, want two of %s, one of each stream", st.Dropped, d.reason)
+				}
 			}
 			const counts = "damaged frames: 1 corrupt, 1 no_tables, 1 not_jpeg, 1 too_big, 1 truncated, 1 unsupported; first damaged frame: truncated JPEG"
 			if !strings.Contains(fmt.Sprint(err), counts) {
@@ -150,7 +167,7 @@ func TestDamagedMJPEG(t *testing.T) {
 			if lines := strings.Count(log.String(), "\n"); lines > 3 {
 				t.Errorf("%d lines of log:\n%s", lines, log.String())
 			}
-			if st.Held != 0 || len(st.Misuse) > 0 || st.Opens != 1 {
+			if st.Held != 0 || len(st.Misuse) > 0 || st.Opens != 2 {
 				t.Errorf("%+v", st)
 			}
 		})

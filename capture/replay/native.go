@@ -8,13 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/seed-3c7e7623/camd/capture"
+	"github.com/seed-3c7e7623/camd/capture/mjpeg"
 	"github.com/seed-3c7e7623/camd/frame"
-	"github.com/seed-3c7e7623/camd/jpeg"
 )
 
 // reader reads a recording in this process.
@@ -37,9 +35,23 @@ var errDamaged = errors.New("damaged frame")
 type nativePlayer struct {
 	output
 	rec   *recording
-	sink  capture.Sink
-	notes string         // how the pass ended early, or its first damage
-	lost  map[string]int // damaged frames of the pass by reason
+	out   delivery
+	notes string       // how the pass ended early
+	lost  mjpeg.Damage // frames of the pass
+}
+
+// delivery is how the frames of a recording become frames of streams.
+type delivery interface {
+	// fit prepares for frames of geometry g.
+	fit(g frame.Geometry) error
+	// take reads the next frame.
+	take() error
+	// publish publishes the frame that was taken, discard forgets it.
+	publish(st capture.Stamp)
+	discard()
+	// damaged counts a frame that cannot be read.
+	damaged(err error)
+	close()
 }
 
 // play plays the recording, again and again if it loops. It returns an error
@@ -61,7 +73,7 @@ func (p *nativePlayer) play(ctx context.Context) error {
 
 // pass plays it once. It returns how many frames there were.
 func (p *nativePlayer) pass(ctx context.Context, pass int) (frames uint64, err error) {
-	p.notes, p.lost = "", make(map[string]int)
+	p.notes, p.lost = "", mjpeg.Damage{}
 	var number uint64
 	for {
 		if err := ctx.Err(); err != nil {
@@ -70,25 +82,23 @@ func (p *nativePlayer) pass(ctx context.Context, pass int) (frames uint64, err e
 		g, err := p.rec.look()
 		if err == nil && g != p.geometry {
 			p.geometry = g
-			err = p.open(p.sink, p.rec.clip)
+			err = p.out.fit(g)
 		}
-		published := false
 		if err == nil {
 			number++
-			published, err = p.one(ctx, pass, number)
+			err = p.one(ctx, pass, number)
 		}
 		switch {
-		case err == nil && published:
-			frames++
 		case err == nil:
+			frames++
 		case errors.Is(err, errDamaged):
-			p.damage(err)
+			p.lost.Add(err)
 			if _, err := p.due(ctx); err != nil {
 				return frames, err
 			}
-			p.writer.Drop(1, capture.DropDamaged)
+			p.out.damaged(err)
 		case errors.Is(err, io.ErrUnexpectedEOF):
-			p.notes = strings.TrimPrefix(p.notes+"; it "+strings.TrimSuffix(err.Error(), ": "+io.ErrUnexpectedEOF.Error()), "; ")
+			p.notes = "it " + strings.TrimSuffix(err.Error(), ": "+io.ErrUnexpectedEOF.Error())
 			return frames, nil
 		case errors.Is(err, io.EOF):
 			return frames, nil
@@ -99,64 +109,35 @@ func (p *nativePlayer) pass(ctx context.Context, pass int) (frames uint64, err e
 }
 
 // one reads a frame and publishes it when it is due.
-func (p *nativePlayer) one(ctx context.Context, pass int, number uint64) (bool, error) {
-	slot, err := p.writer.Acquire()
-	if err != nil && !errors.Is(err, capture.ErrNoSlot) {
-		return false, err
-	}
-	var dst []byte
-	if slot != nil {
-		dst = slot.Data[:p.geometry.Size()]
-	}
-	copied, err := p.rec.read(dst)
+func (p *nativePlayer) one(ctx context.Context, pass int, number uint64) error {
+	err := p.out.take()
 	var captured int64
 	if err == nil {
 		captured, err = p.due(ctx)
 	}
 	if err != nil {
-		if slot != nil {
-			p.writer.Discard(slot)
-		}
-		return false, err
+		p.out.discard()
+		return err
 	}
-	st := p.stamp(captured, pass, number)
-	st.CopiedBytes = copied
-	p.publish(slot, st)
-	return true, nil
-}
-
-// damage counts a frame that cannot be read. The first one of a pass is kept in
-// words.
-func (p *nativePlayer) damage(err error) {
-	reason := jpeg.Reason(err)
-	if reason == "" {
-		reason = "unreadable"
-	}
-	p.lost[reason]++
-	if p.notes == "" {
-		p.notes = "first " + err.Error()
-	}
+	p.out.publish(p.stamp(captured, pass, number))
+	return nil
 }
 
 // problem is what went wrong in a pass; "" is nothing.
 func (p *nativePlayer) problem() string {
-	var counts []string
-	for _, reason := range slices.Sorted(maps.Keys(p.lost)) {
-		counts = append(counts, fmt.Sprintf("%d %s", p.lost[reason], reason))
+	var parts []string
+	if p.lost.Frames() > 0 {
+		parts = append(parts, "damaged frames: "+p.lost.String(), "first "+p.lost.First())
 	}
-	if len(counts) == 0 {
-		return p.notes
+	if p.notes != "" {
+		parts = append(parts, p.notes)
 	}
-	return fmt.Sprintf("damaged frames: %s; %s", strings.Join(counts, ", "), p.notes)
+	return strings.Join(parts, "; ")
 }
 
 // judge says what the end of a pass means; nil is: play it again.
 func (p *nativePlayer) judge(frames uint64) error {
-	seen := frames
-	for _, n := range p.lost {
-		seen += uint64(n)
-	}
-	if p.notes == "" && seen < p.rec.clip.frames {
+	if seen := frames + uint64(p.lost.Frames()); p.notes == "" && seen < p.rec.clip.frames {
 		p.notes = fmt.Sprintf("early: its header promises %d", p.rec.clip.frames)
 	}
 	problem := p.problem()

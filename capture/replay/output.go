@@ -25,6 +25,12 @@ type output struct {
 
 // open declares the stream.
 func (o *output) open(sink capture.Sink, c clip) (err error) {
+	o.writer, err = sink.Open(Stream, o.format(c))
+	return err
+}
+
+// format is what the sink is told.
+func (o *output) format(c clip) capture.Format {
 	f := capture.Format{Geometry: o.geometry, Clock: frame.ClockReplay, Held: 1}
 	if o.live {
 		f.Clock = frame.ClockArrival
@@ -33,8 +39,7 @@ func (o *output) open(sink capture.Sink, c clip) (err error) {
 		o.schedule.Rate = r
 		f.Interval = o.schedule.Interval()
 	}
-	o.writer, err = sink.Open(Stream, f)
-	return err
+	return f
 }
 
 // due waits until the frame just read is due and returns its capture time.

@@ -121,11 +121,7 @@ func (s *Source) Run(ctx context.Context, sink capture.Sink) error {
 	case err == nil:
 		defer rec.Close()
 		s.log().Info("reading a recording", "source", s.Describe(), "reader", readerNative, "format", rec.format, "first", g.String())
-		p := &nativePlayer{output: output{Source: s, geometry: g}, rec: rec, sink: sink}
-		if err := p.open(sink, rec.clip); err != nil {
-			return err
-		}
-		return p.play(ctx)
+		return s.runNative(ctx, sink, rec, g)
 	case !errors.Is(err, errElse):
 		return err
 	case s.reader == readerNative:
@@ -133,6 +129,19 @@ func (s *Source) Run(ctx context.Context, sink capture.Sink) error {
 	}
 	s.log().Info("reading a recording", "source", s.Describe(), "reader", readerFFmpeg, "reason", err)
 	return s.runFFmpeg(ctx, sink)
+}
+
+func (s *Source) runNative(ctx context.Context, sink capture.Sink, rec *recording, g frame.Geometry) error {
+	p := &nativePlayer{output: output{Source: s, geometry: g}, rec: rec}
+	p.out = &inSlots{output: &p.output, rec: rec, sink: sink}
+	if r, ok := rec.reader.(*jpegReader); ok {
+		p.out = &inStreams{reader: r, sink: sink, format: p.format(rec.clip), log: s.log()}
+	}
+	defer p.out.close()
+	if err := p.out.fit(g); err != nil {
+		return err
+	}
+	return p.play(ctx)
 }
 
 func (s *Source) runFFmpeg(ctx context.Context, sink capture.Sink) error {
