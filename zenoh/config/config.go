@@ -95,7 +95,7 @@ func New() *Config {
 		Transport: Transport{
 			OpenTimeout: 10 * time.Second, QoS: true, Resolution: "32bit", Lease: 10 * time.Second, KeepAlive: 4, BatchSize: 65535,
 			Queue: [8]int{2, 2, 2, 2, 2, 2, 2, 2}, QueueBytes: 256 << 20, WaitBeforeDrop: time.Millisecond, WaitBeforeClose: 5 * time.Second,
-			Batching: true, NotSentBytes: 128 << 10, ReadBytes: 1 << 20, MaxMessage: 1 << 30,
+			Batching: true, NotSentBytes: 16 << 10, ReadBytes: 1 << 20, MaxMessage: 1 << 30,
 		},
 		TLS:     TLS{VerifyName: true},
 		sources: map[string]string{},

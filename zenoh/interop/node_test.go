@@ -52,12 +52,19 @@ type command map[string]any
 // start runs a node with a configuration in JSON5.
 func start(t testing.TB, version, conf string) *node {
 	t.Helper()
+	return startIn(t, nil, version, conf)
+}
+
+// startIn runs a node by another command, for example in a network namespace.
+func startIn(t testing.TB, by []string, version, conf string) *node {
+	t.Helper()
 	py := python(t, version)
 	file := filepath.Join(t.TempDir(), "node.py")
 	if err := os.WriteFile(file, []byte(script), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	n := &node{t: t, cmd: exec.Command(py, file, conf), events: make(chan event, 4096)}
+	line := append(by, py, file, conf)
+	n := &node{t: t, cmd: exec.Command(line[0], line[1:]...), events: make(chan event, 4096)}
 	n.cmd.Stderr = os.Stderr
 	var err error
 	if n.in, err = n.cmd.StdinPipe(); err != nil {

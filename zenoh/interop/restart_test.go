@@ -5,13 +5,17 @@ package interop
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"runtime"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
 	"github.com/seed-3c7e7623/camd/zenoh"
 	"github.com/seed-3c7e7623/camd/zenoh/config"
+	"github.com/seed-3c7e7623/camd/zenoh/transport"
 )
 
 // quick connects again without long pauses.
@@ -199,5 +203,39 @@ func TestLarge(t *testing.T) {
 				t.Errorf("what was put before closing: %+v", e)
 			}
 		})
+	}
+}
+
+// A node that is stopped, not killed, says nothing while its kernel still
+// answers: the session gives it up after the lease and comes back.
+func TestNodeStopped(t *testing.T) {
+	n, e := router(t, versions[0], "transport: {link: {tx: {lease: 1000, keep_alive: 4}}}")
+	s := open(t, quick(e))
+	sub, err := s.Subscribe("demo/*", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	round(t, s)
+	if err := n.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	for s.Info().Connected {
+		runtime.Gosched()
+	}
+	if err := s.Info().LastErr; !errors.Is(err, transport.ErrExpired) {
+		t.Errorf("the connection ended with %v, want ErrExpired", err)
+	}
+	if err := n.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.WaitConnected(ctx(t)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Liveliness(ctx(t), "round/trip"); err != nil {
+		t.Fatal(err)
+	}
+	n.do(command{"op": "put", "key": "demo/x", "text": "back"}, "put")
+	if got, err := sub.Receive(ctx(t)); err != nil || string(got.Payload) != "back" {
+		t.Errorf("received %q, %v", got.Payload, err)
 	}
 }

@@ -111,8 +111,16 @@ func (t *Transport) await(ctx context.Context, l *lane, m *Message) error {
 		l.first = true
 		defer func() { l.first = false }()
 	}
-	timer := time.NewTimer(t.p.WaitBeforeClose)
-	defer timer.Stop()
+	timer, _ := t.timers.Get().(*time.Timer)
+	if timer == nil {
+		timer = time.NewTimer(t.p.WaitBeforeClose)
+	} else {
+		timer.Reset(t.p.WaitBeforeClose)
+	}
+	defer func() {
+		timer.Stop()
+		t.timers.Put(timer)
+	}()
 	for t.full(l, m) && t.err == nil && !t.closing {
 		t.mu.Unlock()
 		var err error

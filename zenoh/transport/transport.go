@@ -46,6 +46,7 @@ type Transport struct {
 	wakeup  chan struct{} // tells the writer that there is something to do
 	express bool          // something waits that must not be held
 	flushed []chan struct{}
+	timers  sync.Pool // of *time.Timer
 
 	ready     atomic.Uint32 // bit i: lane i has something
 	keepAlive atomic.Bool   // one is due

@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package interop
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/seed-3c7e7623/camd/zenoh"
+	"github.com/seed-3c7e7623/camd/zenoh/config"
+)
+
+// namespace makes a network of its own for a node, behind a link of the rate
+// on the hop that we write.
+func namespace(t *testing.T, index int, rate string) (by []string, host string) {
+	t.Helper()
+	if os.Geteuid() != 0 {
+		t.Skip("network namespaces need root")
+	}
+	for _, tool := range []string{"ip", "tc"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skipf("%v (package iproute2)", err)
+		}
+	}
+	ns := fmt.Sprintf("camdz%d-%d", index, os.Getpid())
+	near, far := fmt.Sprintf("cz%da%d", index, os.Getpid()%10000), fmt.Sprintf("cz%db%d", index, os.Getpid()%10000)
+	do := func(line string) error {
+		f := strings.Fields(line)
+		if out, err := exec.Command(f[0], f[1:]...).CombinedOutput(); err != nil {
+			return fmt.Errorf("%s: %w: %s", line, err, out)
+		}
+		return nil
+	}
+	t.Cleanup(func() {
+		_ = do("ip link del " + near)
+		_ = do("ip netns del " + ns)
+	})
+	for _, line := range []string{
+		"ip netns add " + ns,
+		fmt.Sprintf("ip link add %s type veth peer name %s", near, far),
+		fmt.Sprintf("ip link set %s netns %s", far, ns),
+		fmt.Sprintf("ip addr add 10.213.%d.1/24 dev %s", index, near),
+		fmt.Sprintf("ip link set %s up", near),
+		fmt.Sprintf("ip netns exec %s ip addr add 10.213.%d.2/24 dev %s", ns, index, far),
+		fmt.Sprintf("ip netns exec %s ip link set %s up", ns, far),
+		fmt.Sprintf("ip netns exec %s ip link set lo up", ns),
+		fmt.Sprintf("tc qdisc add dev %s root tbf rate %s burst 32kb latency 50ms", near, rate),
+	} {
+		if err := do(line); err != nil {
+			t.Skip(err)
+		}
+	}
+	return []string{"ip", "netns", "exec", ns}, fmt.Sprintf("10.213.%d.2", index)
+}
+
+// On a link that cannot carry all frames whole ones arrive, as new as it
+// allows, and a small urgent topic is not behind them.
+func TestWeakLink(t *testing.T) {
+	for i, c := range []struct {
+		rate             string
+		bitsPerSecond    float64
+		frame, framesPer int // bytes, frames a second
+		seconds          int
+	}{
+		{"2mbit", 2e6, 115_000, 10, 6},
+		{"100mbit", 100e6, 2_764_800, 15, 3}, // 720p BGR
+	} {
+		t.Run(c.rate, func(t *testing.T) {
+			by, host := namespace(t, i, c.rate)
+			e := "tcp/" + host + ":7447"
+			n := startIn(t, by, versions[0], listening("router", e))
+			s := open(t, config.Client(e))
+			n.do(command{"op": "sub", "name": "s", "key": "weak/**"}, "declared")
+			frames, err := s.Publisher("weak/frames", nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			small, err := s.Publisher("weak/small", &zenoh.PublisherOptions{QoS: zenoh.QoS{Priority: zenoh.PriorityRealTime, Express: true}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			round(t, s)
+
+			payload := noise(c.frame)
+			whole := sum(payload)
+			total := c.framesPer * c.seconds
+			sentAt := make([]time.Time, total)
+			var mu sync.Mutex
+			var ages []time.Duration
+			smalls, last, torn := 0, -1, 0
+			received := make(chan struct{})
+			go func() {
+				defer close(received)
+				for last < total-1 {
+					e := n.next()
+					if e.Key == "weak/small" {
+						smalls++
+						continue
+					}
+					i, err := strconv.Atoi(e.Attachment)
+					if err != nil || i <= last || e.SHA256 != whole {
+						torn++
+						continue
+					}
+					last = i
+					mu.Lock()
+					ages = append(ages, time.Since(sentAt[i]))
+					mu.Unlock()
+				}
+			}()
+			tick := time.NewTicker(time.Second / time.Duration(c.framesPer))
+			defer tick.Stop()
+			for i := range total {
+				<-tick.C
+				mu.Lock()
+				sentAt[i] = time.Now()
+				mu.Unlock()
+				if err := frames.Put(ctx(t), payload, &zenoh.PutOptions{Attachment: strconv.AppendInt(nil, int64(i), 10)}); err != nil && !errors.Is(err, zenoh.ErrDropped) {
+					t.Fatal(err)
+				}
+				if i%c.framesPer == c.framesPer/2 {
+					if err := small.Put(ctx(t), []byte("tick"), nil); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+			<-received
+			slices.Sort(ages)
+			transfer := time.Duration(float64(c.frame) * 8 / c.bitsPerSecond * float64(time.Second))
+			carries := int(float64(c.seconds) / transfer.Seconds())
+			st := s.Info().Stats
+			t.Logf("%d of %d frames (the link carries %d), %d gave way; age p50 %v, max %v, transfer %v; %d of %d small ones",
+				len(ages), total, carries, st.Conflated, ages[len(ages)/2], ages[len(ages)-1], transfer, smalls, c.seconds)
+			if torn != 0 {
+				t.Errorf("%d frames torn or out of order", torn)
+			}
+			if len(ages)+int(st.Conflated) != total {
+				t.Errorf("%d frames arrived and %d gave way of %d", len(ages), st.Conflated, total)
+			}
+			if len(ages) < min(carries, total)*7/10 {
+				t.Errorf("%d frames arrived, the link carries %d", len(ages), carries)
+			}
+			if smalls != c.seconds {
+				t.Errorf("%d small samples arrived, want %d", smalls, c.seconds)
+			}
+			// Two transfer times is the rule; more only while TCP finds its pace
+			// on a queue as short as this link's.
+			if mid, worst := ages[len(ages)/2], ages[len(ages)-1]; mid > 2*transfer || worst > 4*transfer {
+				t.Errorf("frames were %v old in the middle and %v at worst, two transfer times are %v", mid, worst, 2*transfer)
+			}
+		})
+	}
+}
