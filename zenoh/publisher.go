@@ -17,6 +17,10 @@ type PublisherOptions struct {
 	QoS         QoS
 	Encoding    Encoding // of samples that have none of their own
 	Destination Locality
+	// Cache keeps the last so many samples for subscribers that come late and
+	// ask for history (advanced subscribers, TRANSIENT_LOCAL in ROS 2). Every
+	// sample then carries its number and time. 0: none.
+	Cache int
 	// OnMatching is called with each change of [Publisher.Matching], from the
 	// goroutine that reads the network or declares subscribers. It must not
 	// block.
@@ -32,6 +36,7 @@ type Publisher struct {
 	o   PublisherOptions
 	out outgoing
 
+	cache   *cache // nil: none
 	locals  atomic.Pointer[localMatch]
 	unknown atomic.Bool // whether others subscribe: nobody has answered yet
 	matched atomic.Bool // others subscribe
@@ -75,6 +80,14 @@ func (s *Session) Publisher(key string, o *PublisherOptions) (*Publisher, error)
 		p.interest(f)
 	}
 	s.mu.Unlock()
+	if o.Cache > 0 {
+		c, err := s.newCache(key, p.id, o.Cache)
+		if err != nil {
+			_ = p.Close()
+			return nil, err
+		}
+		p.cache = c
+	}
 	p.tell()
 	return p, nil
 }
@@ -138,6 +151,12 @@ func (p *Publisher) put(ctx context.Context, kind Kind, payload []byte, o *PutOp
 	if out.remote && p.s.face.Load() != nil {
 		out.remote = p.matched.Load() || p.unknown.Load()
 	}
+	if c := p.cache; c != nil {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.stamp(&opts)
+		c.keep(p.key, kind, payload, &opts)
+	}
 	return p.s.put(ctx, &out, payload, &opts)
 }
 
@@ -166,6 +185,9 @@ func (p *Publisher) Close() error {
 	}
 	s.mu.Unlock()
 	p.close()
+	if p.cache != nil {
+		p.cache.close()
+	}
 	return nil
 }
 
