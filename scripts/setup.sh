@@ -18,6 +18,8 @@ have() {
 	libturbojpeg0) /sbin/ldconfig -p | grep -q libturbojpeg.so.0 ;;        # decodes JPEG at run time
 	libjpeg-turbo-progs) command -v djpeg >/dev/null 2>&1 ;;               # the reference decoder
 	python3-venv) python3 -c 'import ensurepip' >/dev/null 2>&1 ;;         # for OpenCV as reference
+	python3-venv) python3 -c 'import ensurepip' 2>/dev/null ;;             # the tests install eclipse-zenoh with it
+	iproute2) command -v ip >/dev/null 2>&1 && command -v tc >/dev/null 2>&1 ;; # weak links
 	*) command -v "$1" >/dev/null 2>&1 ;;
 	esac
 }
