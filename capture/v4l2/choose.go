@@ -56,7 +56,9 @@ func rateText(r float64) string {
 // choice is what the device will be asked for.
 type choice struct {
 	code          frame.FourCC
-	encoding      frame.Encoding
+	encoding      frame.Encoding // of the device
+	out           frame.Encoding // of the stream
+	way           way
 	width, height int     // 0 = what it is set to
 	rate          float64 // 0 = what it is set to
 
@@ -64,7 +66,8 @@ type choice struct {
 	large    bool // beyond the usual size, though nobody asked
 	enough   bool // the rate is
 	emulated bool
-	area     int // pixels
+	grey     bool // though the stream is of colour
+	area     int  // pixels
 	best     float64
 }
 
@@ -73,21 +76,37 @@ type choice struct {
 func (w wish) choices(offered []PixelFormat) ([]choice, error) {
 	var out []choice
 	for _, f := range offered {
-		if f.Encoding == "" || f.Compressed || (w.encoding != "" && f.Encoding != w.encoding) {
+		c, ok := w.carry(f)
+		if !ok {
 			continue
 		}
-		out = append(out, w.bestSize(f))
+		out = append(out, w.bestSize(c, f.Sizes))
 	}
 	if len(out) == 0 {
 		return nil, fmt.Errorf("%w: asked for %s, the camera offers %s", capture.ErrFormatRefused, w.encodingText(), offerText(offered))
 	}
-	slices.SortStableFunc(out, w.compare)
+	isNative := func(c choice) bool { return c.way == asItIs }
+	if w.encoding != "" && slices.ContainsFunc(out, isNative) {
+		out = slices.DeleteFunc(out, func(c choice) bool { return !isNative(c) })
+	}
+	// Decoding costs, and JPEG is not what the sensor saw: only where nothing
+	// else is as large and as fast as asked.
+	whole := slices.ContainsFunc(out, func(c choice) bool { return c.way != decoded && w.fulfilled(c) })
+	slices.SortStableFunc(out, func(a, b choice) int {
+		if n := no(a.way == decoded, b.way == decoded); whole && n != 0 {
+			return n
+		}
+		return w.compare(a, b)
+	})
 	return out, nil
 }
 
+// fulfilled reports whether size and rate are as asked.
+func (w wish) fulfilled(c choice) bool { return c.distance == 0 && (w.rate == 0 || c.enough) }
+
 func (w wish) encodingText() string {
 	if w.encoding == "" {
-		return "an uncompressed encoding"
+		return "an encoding that camd carries"
 	}
 	return string(w.encoding)
 }
@@ -110,20 +129,21 @@ func offerText(offered []PixelFormat) string {
 	return strings.Join(names, ", ")
 }
 
-func (w wish) bestSize(f PixelFormat) choice {
-	if len(f.Sizes) == 0 {
-		return w.rated(choice{code: f.FourCC, encoding: f.Encoding, width: w.width, height: w.height, emulated: f.Emulated}, nil)
+// bestSize completes a choice with the best of the sizes.
+func (w wish) bestSize(c choice, sizes []Sizes) choice {
+	if len(sizes) == 0 {
+		c.width, c.height = w.width, w.height
+		return w.rated(c, nil)
 	}
-	all := make([]choice, 0, len(f.Sizes))
-	for _, s := range f.Sizes {
-		all = append(all, w.sized(f, s))
+	all := make([]choice, 0, len(sizes))
+	for _, s := range sizes {
+		all = append(all, w.sized(c, s))
 	}
 	return slices.MinFunc(all, w.compare)
 }
 
 // sized is the best use of one offered size.
-func (w wish) sized(f PixelFormat, s Sizes) choice {
-	c := choice{code: f.FourCC, encoding: f.Encoding, emulated: f.Emulated}
+func (w wish) sized(c choice, s Sizes) choice {
 	switch {
 	case w.width > 0:
 		c.width, c.height = s.Width.nearest(w.width), s.Height.nearest(w.height)
@@ -183,7 +203,7 @@ func (w wish) compare(a, b choice) int {
 			return n
 		}
 	}
-	return no(a.emulated, b.emulated)
+	return cmp.Or(no(a.grey, b.grey), no(a.emulated, b.emulated), no(a.way == decoded, b.way == decoded))
 }
 
 // no orders false before true.

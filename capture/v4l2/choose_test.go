@@ -102,6 +102,49 @@ func TestChoices(t *testing.T) {
 	}
 }
 
+// Which format is taken for an encoding, and what is done with it.
+func TestWays(t *testing.T) {
+	webcam := []string{"MJPG 640x480@30 1920x1080@30 1280x720@30", "YUYV 640x480@30 1920x1080@5"}
+	for _, c := range []struct {
+		name  string
+		offer []string
+		wish  wish
+		want  string // of all choices: fourcc WxH as encoding of the stream
+		how   string // of the first
+	}{
+		{"uncompressed first", webcam, wish{}, "YUYV 640x480 yuv422_yuy2, MJPG 1920x1080 bgr8", ""},
+		{"a size that only JPEG has", webcam, wish{width: 1280, height: 720}, "MJPG 1280x720 bgr8, YUYV 640x480 yuv422_yuy2", ""},
+		{"a rate that only JPEG has", webcam, wish{width: 1920, height: 1080, rate: 30}, "MJPG 1920x1080 bgr8, YUYV 1920x1080 yuv422_yuy2", ""},
+		{"a size that both have, no rate asked", webcam, wish{width: 1920, height: 1080}, "YUYV 1920x1080 yuv422_yuy2, MJPG 1920x1080 bgr8", ""},
+		{"JPEG asked for", webcam, wish{encoding: frame.JPEG}, "MJPG 1920x1080 bgr8", ""},
+		{"only JPEG", webcam[:1], wish{}, "MJPG 1920x1080 bgr8", ""},
+		{"an encoding that it lacks", webcam, wish{encoding: frame.RGB8}, "YUYV 640x480 rgb8, MJPG 1920x1080 rgb8", "rgb8 is converted from yuv422_yuy2 (YUYV)"},
+		{"an encoding that it lacks, at a size of JPEG", webcam, wish{encoding: frame.RGB8, width: 1280, height: 720}, "MJPG 1280x720 rgb8, YUYV 640x480 rgb8", "rgb8 is decoded from MJPG"},
+		{"an encoding that only pixels become", webcam, wish{encoding: frame.YUV422UYVY}, "YUYV 640x480 yuv422", "yuv422 is converted from yuv422_yuy2 (YUYV)"},
+		{"an encoding that it has, though smaller", []string{"YUYV 1920x1080@30", "RGB3 640x480@5"}, wish{encoding: frame.RGB8}, "RGB3 640x480 rgb8", ""},
+		{"colour rather than grey", []string{"GREY 640x480@30", "NV12 640x480@30"}, wish{encoding: frame.BGRA8}, "NV12 640x480 bgra8, GREY 640x480 bgra8", "bgra8 is converted from nv12 (NV12)"},
+		{"grey of anything", []string{"NV12 640x480@30"}, wish{encoding: frame.Mono8}, "NV12 640x480 mono8", "mono8 is converted from nv12 (NV12)"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			all, err := c.wish.choices(offer(t, c.offer...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			var texts []string
+			for _, o := range all {
+				texts = append(texts, fmt.Sprintf("%v %dx%d %s", o.code, o.width, o.height, o.out))
+			}
+			if got := strings.Join(texts, ", "); got != c.want {
+				t.Errorf("%s, want %s", got, c.want)
+			}
+			g := grant{code: all[0].code, out: all[0].out, way: all[0].way, geometry: frame.Geometry{Encoding: all[0].encoding}}
+			if got := g.how(c.wish); got != c.how {
+				t.Errorf("%q, want %q", got, c.how)
+			}
+		})
+	}
+}
+
 func TestNoChoice(t *testing.T) {
 	for _, c := range []struct {
 		name  string
@@ -109,8 +152,10 @@ func TestNoChoice(t *testing.T) {
 		wish  wish
 		says  string
 	}{
-		{"encoding", []string{"YUYV 640x480@30", "MJPG 640x480@30"}, wish{encoding: frame.RGB8}, "asked for rgb8, the camera offers yuv422_yuy2 (YUYV), jpeg (MJPG)"},
-		{"only compressed", []string{"MJPG 640x480@30"}, wish{}, "an uncompressed encoding, the camera offers jpeg (MJPG)"},
+		{"encoding", []string{"YUYV 640x480@30", "MJPG 640x480@30"}, wish{encoding: frame.NV12}, "asked for nv12, the camera offers yuv422_yuy2 (YUYV), jpeg (MJPG)"},
+		{"YUYV of MJPG", []string{"MJPG 640x480@30"}, wish{encoding: frame.YUV422YUY2}, "asked for yuv422_yuy2, the camera offers jpeg (MJPG)"},
+		{"jpeg", []string{"YUYV 640x480@30"}, wish{encoding: frame.JPEG}, "asked for jpeg, the camera offers yuv422_yuy2 (YUYV)"},
+		{"a picture of depth", []string{"Z16 640x480@30"}, wish{encoding: frame.RGB8}, "asked for rgb8, the camera offers 16UC1 (Z16)"},
 		{"unknown", []string{"H264 640x480@30"}, wish{}, "the camera offers H264"},
 		{"nothing", nil, wish{}, "the camera offers nothing"},
 	} {

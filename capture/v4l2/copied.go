@@ -68,7 +68,7 @@ func (t *copied) deliver(i int, st capture.Stamp) error {
 	}
 	whole := true
 	for p, l := range t.q.planes {
-		n := t.copyPlane(s.Data[l.offset:l.offset+l.bytes], t.maps[i][p], p)
+		n := copy(s.Data[l.offset:l.offset+l.bytes], t.content(i, p))
 		whole = whole && n >= l.need
 		st.CopiedBytes += n
 	}
@@ -85,11 +85,13 @@ func (t *copied) deliver(i int, st capture.Stamp) error {
 	return nil
 }
 
-// copyPlane copies what the driver says it wrote, as far as it is in its buffer.
-func (t *copied) copyPlane(dst, src []byte, p int) int {
+// content is what the driver says it wrote into plane p of buffer i, as far as
+// it is in the buffer.
+func (t *copied) content(i, p int) []byte {
 	offset, n := t.q.filled(p)
-	src = src[min(offset, len(src)):]
-	return copy(dst, src[:min(n, len(src))])
+	b := t.maps[i][p]
+	b = b[min(offset, len(b)):]
+	return b[:min(n, len(b))]
 }
 
 func (t *copied) again(i int) error {

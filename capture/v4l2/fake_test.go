@@ -186,6 +186,7 @@ type filling struct {
 	flags    uint32
 	used     int // bytes; 0 = the whole image
 	value    byte
+	content  []byte // instead of bytes of one value
 	micros   int64
 	index    int // told instead of the right one, if > 0
 }
@@ -213,8 +214,13 @@ func (f *fakeDriver) produce(p filling) bool {
 		if p.used > 0 {
 			used = p.used
 		}
+		if p.content != nil {
+			used = copy(memory[:min(len(memory), size)], p.content)
+		}
 		for k := range memory[:min(used, len(memory), size)] {
-			memory[k] = p.value
+			if p.content == nil {
+				memory[k] = p.value
+			}
 		}
 		f.planes[i][n].BytesUsed = uint32(used)
 		b.BytesUsed = uint32(used)

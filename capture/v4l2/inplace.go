@@ -39,14 +39,16 @@ const leastQueued = 2
 type inPlace struct {
 	q      *queue
 	w      capture.Writer
-	want   int // buffers that the driver shall have
+	jpegs  *jpegs // nil = frames are published as they are
+	want   int    // buffers that the driver shall have
 	slots  [mostBuffers]*capture.Slot
 	home   [256]int16 // buffer that a slot went with last, -1 = none
 	lender int        // where the search for a free buffer begins
 }
 
-func newInPlace(q *queue, w capture.Writer, want int) *inPlace {
-	t := &inPlace{q: q, w: w, want: min(want, q.granted)}
+// newInPlace is for frames that are published as they are, or with j for JPEG.
+func newInPlace(q *queue, w capture.Writer, j *jpegs, want int) *inPlace {
+	t := &inPlace{q: q, w: w, jpegs: j, want: min(want, q.granted)}
 	for i := range t.home {
 		t.home[i] = -1
 		if i < q.granted {
@@ -128,27 +130,66 @@ func (t *inPlace) deliver(i int, st capture.Stamp) error {
 			return fmt.Errorf("%w: %w", capture.ErrConfig, errOffset)
 		}
 	}
-	s := t.slots[i]
-	var spare *capture.Slot
-	if t.q.queued < min(leastQueued, t.want) {
-		var err error
-		spare, err = t.w.Acquire()
-		switch {
-		case errors.Is(err, capture.ErrNoSlot):
-			t.w.Drop(1, capture.DropNoSlot)
-			return t.again(i)
-		case err != nil:
+	spare, err := t.spare()
+	switch {
+	case errors.Is(err, capture.ErrNoSlot):
+		t.drop(1, capture.DropNoSlot)
+		return t.again(i)
+	case err != nil:
+		return err
+	}
+	if err := t.check(i); err != nil {
+		if spare != nil {
+			t.w.Discard(spare)
+		}
+		if err = t.jpegs.lost(err); err != nil {
 			return err
 		}
+		return t.again(i)
 	}
+	s := t.slots[i]
 	t.slots[i] = nil
-	t.w.Commit(s, st)
+	t.commit(s, st)
 	if spare != nil {
 		if err := t.take(spare); err != nil {
 			return err
 		}
 	}
 	return t.refill()
+}
+
+// spare is a slot to replace the one at hand where the driver has too few; nil
+// where it has enough.
+func (t *inPlace) spare() (*capture.Slot, error) {
+	if t.q.queued >= min(leastQueued, t.want) {
+		return nil, nil
+	}
+	return t.w.Acquire()
+}
+
+// check takes a JPEG to publish it.
+func (t *inPlace) check(i int) error {
+	if t.jpegs == nil {
+		return nil
+	}
+	_, n := t.q.filled(0)
+	return t.jpegs.streams.TakeSlot(t.slots[i], n)
+}
+
+func (t *inPlace) commit(s *capture.Slot, st capture.Stamp) {
+	if t.jpegs != nil {
+		t.jpegs.streams.Publish(st)
+		return
+	}
+	t.w.Commit(s, st)
+}
+
+func (t *inPlace) drop(n int, reason capture.DropReason) {
+	if t.jpegs != nil {
+		t.jpegs.streams.Drop(n, reason)
+		return
+	}
+	t.w.Drop(n, reason)
 }
 
 func (t *inPlace) again(i int) error { return t.give(i, t.slots[i]) }

@@ -25,7 +25,7 @@ type loop struct {
 	d       *Device
 	q       *queue
 	t       transfer
-	w       capture.Writer
+	w       dropper
 	log     *slog.Logger
 	stopped int           // descriptor that is readable once the loop shall end
 	patient time.Duration // without a frame for so long: say what it may be
@@ -35,6 +35,11 @@ type loop struct {
 	sequence counter
 	silent   bool // it was said that no frames come
 	errors   int  // times in a row that the driver signalled nothing but an error
+}
+
+// dropper counts lost frames: a [capture.Writer], or two streams.
+type dropper interface {
+	Drop(n int, reason capture.DropReason)
 }
 
 // mostErrors is how often poll may report an error that no request can name.

@@ -14,13 +14,16 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed-3c7e7623/camd/capture"
+	"github.com/seed-3c7e7623/camd/capture/mjpeg"
 	"github.com/seed-3c7e7623/camd/frame"
 )
 
 // grant is what the driver said it will deliver.
 type grant struct {
 	code     frame.FourCC
-	geometry frame.Geometry
+	geometry frame.Geometry // of the device's frames
+	out      frame.Encoding // of the stream
+	way      way
 	interval time.Duration // 0 = the driver does not say
 	planes   []planeLayout
 	color    colorimetry
@@ -85,6 +88,7 @@ func (d *Device) negotiate(w wish, offered []PixelFormat) (grant, error) {
 	for _, c := range choices {
 		g, err := d.try(c)
 		if err == nil {
+			g.out, g.way = c.out, c.way
 			g.interval, err = d.setRate(c.rate)
 		}
 		if err == nil {
@@ -191,10 +195,14 @@ func read(f *format) (grant, error) {
 		return g, fmt.Errorf("%w: the driver delivers interlaced fields (%d)", capture.ErrFormatRefused, field)
 	}
 	layout, ok := formatOf(g.code)
-	if !ok || layout.Encoding.Compressed() {
+	if !ok {
 		return g, fmt.Errorf("%w: the driver chose %v", capture.ErrFormatRefused, g.code)
 	}
-	if err := g.layOut(layout, width, height, planes); err != nil {
+	layOut := g.layOut
+	if layout.Encoding.Compressed() {
+		layOut = g.layOutPacked
+	}
+	if err := layOut(layout, width, height, planes); err != nil {
 		return g, fmt.Errorf("%w: %v: %w", capture.ErrFormatRefused, g.code, err)
 	}
 	return g, nil
@@ -246,6 +254,22 @@ func (g *grant) layOut(l frame.Format, width, height uint32, planes []planeForma
 		}
 		p.sizeImage = int(planes[i].SizeImage)
 	}
+	return nil
+}
+
+// layOutPacked is layOut for frames of varying length.
+func (g *grant) layOutPacked(l frame.Format, width, height uint32, planes []planeFormat) (err error) {
+	if len(planes) != 1 {
+		return fmt.Errorf("the driver has %d planes, there should be 1", len(planes))
+	}
+	size := planes[0].SizeImage
+	if size < 1 || size > mjpeg.MaxBytes {
+		return fmt.Errorf("the driver says %d bytes an image, 1 to %d are carried", size, mjpeg.MaxBytes)
+	}
+	if g.geometry, err = frame.NewCompressed(l.Encoding, bound(width), bound(height), int(size)); err != nil {
+		return err
+	}
+	g.planes = []planeLayout{{bytes: int(size), need: g.geometry.MinBytes(), sizeImage: int(size)}}
 	return nil
 }
 

@@ -39,7 +39,10 @@ func TestFiguresOfDrivers(t *testing.T) {
 		{"field not said", pixFormat{Width: 64, Height: 48, PixelFormat: uint32(code("YUYV")), BytesPerLine: 128, SizeImage: 128 * 48}, "", 128, false},
 		{"interlaced", pixFormat{Width: 64, Height: 48, PixelFormat: uint32(code("YUYV")), Field: 4, BytesPerLine: 128, SizeImage: 128 * 48}, "interlaced", 0, false},
 		{"a format without a name", pixFormat{Width: 64, Height: 48, PixelFormat: uint32(code("H264")), Field: fieldNone}, "H264", 0, false},
-		{"compressed", pixFormat{Width: 64, Height: 48, PixelFormat: uint32(code("MJPG")), Field: fieldNone, SizeImage: 1 << 20}, "MJPG", 0, false},
+		{"compressed", pixFormat{Width: 64, Height: 48, PixelFormat: uint32(code("MJPG")), Field: fieldNone, SizeImage: 1 << 20}, "", 0, false},
+		{"compressed, no size", pixFormat{Width: 64, Height: 48, PixelFormat: uint32(code("MJPG")), Field: fieldNone}, "0 bytes an image", 0, false},
+		{"compressed, size beyond reason", pixFormat{Width: 64, Height: 48, PixelFormat: uint32(code("MJPG")), Field: fieldNone, SizeImage: 1 << 31}, "2147483648 bytes an image", 0, false},
+		{"compressed, no width", pixFormat{Height: 48, PixelFormat: uint32(code("MJPG")), Field: fieldNone, SizeImage: 1 << 20}, "each side", 0, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			f := format{Type: bufTypeCapture}
@@ -62,6 +65,7 @@ func FuzzFigures(f *testing.F) {
 	for _, p := range []pixFormat{
 		{Width: 64, Height: 48, PixelFormat: uint32(code("YUYV")), Field: fieldNone, BytesPerLine: 128, SizeImage: 128 * 48},
 		{Width: 1366, Height: 768, PixelFormat: uint32(code("NV12")), BytesPerLine: 0, SizeImage: 1 << 31},
+		{Width: 1366, Height: 768, PixelFormat: uint32(code("MJPG")), SizeImage: 1 << 20},
 	} {
 		a := format{Type: bufTypeCapture}
 		*a.pix() = p

@@ -14,6 +14,7 @@ import (
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/capture/capturetest"
 	"github.com/seed-3c7e7623/camd/frame"
+	"github.com/seed-3c7e7623/camd/internal/dl"
 )
 
 func TestFrames(t *testing.T) {
@@ -360,10 +361,28 @@ func TestStrict(t *testing.T) {
 
 // A frame costs no memory.
 func TestStepAllocatesNothing(t *testing.T) {
-	for _, memory := range []string{"userptr", "mmap"} {
-		t.Run(memory, func(t *testing.T) {
+	for _, c := range []struct {
+		name, options string
+		jpeg          bool
+	}{
+		{"userptr", ",memory=userptr", false},
+		{"mmap", ",memory=mmap", false},
+		{"converted", ",encoding=rgb8", false},
+		{"userptr jpeg", ",memory=userptr", true},
+		{"mmap jpeg", ",memory=mmap", true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
 			f := newFake(t)
-			s := newSource(t, f, ",memory="+memory)
+			f.formats = f.formats[:1]
+			p, streams := filling{value: 1}, 1
+			if c.jpeg {
+				if !dl.Available {
+					t.Skip("Go's decoder allocates")
+				}
+				f = motionJPEG(t)
+				p.content, streams = photo(t, 64, 48, 0), 2
+			}
+			s := newSource(t, f, c.options)
 			d, err := s.openDevice()
 			if err != nil {
 				t.Fatal(err)
@@ -377,20 +396,19 @@ func TestStepAllocatesNothing(t *testing.T) {
 			if err := r.begin(sink); err != nil {
 				t.Fatal(err)
 			}
-			l := &loop{d: d, q: r.q, t: r.t, w: r.w, log: s.Log, stopped: -1, clock: frame.ClockMonotonic, patient: time.Second}
+			l := &loop{d: d, q: r.q, t: r.t, w: r.drops, log: s.Log, stopped: -1, clock: frame.ClockMonotonic, patient: time.Second}
 			frames := 0
 			sink.OnFrame = func(capturetest.Frame) { frames++ }
-			n := uint32(0)
 			if a := testing.AllocsPerRun(100, func() {
-				f.produce(filling{sequence: n, value: 1})
-				n++
+				f.produce(p)
+				p.sequence++
 				if err := l.step(); err != nil {
 					t.Fatal(err)
 				}
 			}); a != 0 {
 				t.Errorf("%g allocations a frame", a)
 			}
-			if frames != 101 {
+			if frames != 101*streams {
 				t.Errorf("%d frames", frames)
 			}
 		})

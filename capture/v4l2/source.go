@@ -13,13 +13,12 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/seed-3c7e7623/camd/capture"
+	"github.com/seed-3c7e7623/camd/capture/mjpeg"
 	"github.com/seed-3c7e7623/camd/frame"
 )
 
-// Stream is the name of the only stream of a device.
+// Stream is the name of a device's stream. Of JPEG there is color/jpeg too.
 const Stream = "color"
 
 const (
@@ -53,7 +52,9 @@ type Source struct {
 
 // New reads the options of kind "v4l2":
 //
-//	encoding=NAME        what the stream shall carry; default the device's best
+//	encoding=NAME        what the stream shall carry; default the device's best.
+//	                     One that the device lacks is decoded or converted, and
+//	                     that is said; jpeg asks the device for that
 //	strict=true          refuses a size or rate other than asked, else it is said
 //	memory=auto|userptr|mmap
 //	                     auto lets the driver write into shared memory and copies
@@ -119,25 +120,40 @@ func (s *Source) Run(ctx context.Context, sink capture.Sink) error {
 		return err
 	}
 	defer stop.close()
+	var seen pictures
 	for {
-		err := s.session(ctx, sink, stop.fd)
-		if ctx.Err() != nil {
+		err := s.session(ctx, sink, stop.fd, seen)
+		var other *mjpeg.SizeError
+		switch {
+		case ctx.Err() != nil:
 			return ctx.Err()
-		}
-		if !errors.Is(err, errSourceChanged) {
+		case errors.Is(err, errSourceChanged):
+			seen = pictures{}
+			s.log().Info("the signal changed, asking again for its format", "device", s.target)
+		case errors.As(err, &other) && !seen.vary:
+			seen = pictures{width: other.Width, height: other.Height, vary: seen.width > 0}
+			s.log().Warn("pictures are not of the size that was granted, beginning again with theirs", "device", s.target,
+				"granted", fmt.Sprintf("%dx%d", other.Agreed.Width, other.Agreed.Height), "picture", fmt.Sprintf("%dx%d", other.Width, other.Height))
+		default:
 			return err
 		}
-		s.log().Info("the signal changed, asking again for its format", "device", s.target)
 	}
 }
 
+// pictures is what was seen of JPEG frames that do not keep to the size that
+// the driver granted.
+type pictures struct {
+	width, height int  // 0 = as granted
+	vary          bool // so that slots cannot be the driver's
+}
+
 // session is one opening of the device.
-func (s *Source) session(ctx context.Context, sink capture.Sink, stopped int) error {
+func (s *Source) session(ctx context.Context, sink capture.Sink, stopped int, seen pictures) error {
 	d, err := s.openDevice()
 	if err != nil {
 		return err
 	}
-	r := &recorder{Source: s, d: d}
+	r := &recorder{Source: s, d: d, seen: seen}
 	defer r.close()
 	if err := r.prepare(); err != nil {
 		return err
@@ -146,7 +162,7 @@ func (s *Source) session(ctx context.Context, sink capture.Sink, stopped int) er
 		return err
 	}
 	l := &loop{
-		d: d, q: r.q, t: r.t, w: r.w, log: s.log(), stopped: stopped, clock: r.format.Clock,
+		d: d, q: r.q, t: r.t, w: r.drops, log: s.log(), stopped: stopped, clock: r.format.Clock,
 		patient: max(3*time.Second, 10*r.grant.interval),
 	}
 	return l.run(ctx)
@@ -179,183 +195,4 @@ func (s *Source) openDevice() (*Device, error) {
 	s.seen = &n
 	s.mu.Unlock()
 	return d, nil
-}
-
-// recorder is what one session builds up, and takes down again.
-type recorder struct {
-	*Source
-	d      *Device
-	grant  grant
-	format capture.Format
-	q      *queue
-	t      transfer
-	w      capture.Writer
-}
-
-// close ends everything in the order in which it cannot hurt: the driver may
-// write into the slots until its node is closed.
-func (r *recorder) close() {
-	if r.q != nil {
-		_ = r.q.streamOff()
-		if r.t != nil {
-			r.t.detach()
-		}
-		r.q.free()
-		r.q.pinner.Unpin()
-	}
-	_ = r.d.Close()
-	if r.t != nil {
-		r.t.finish()
-	}
-}
-
-// prepare agrees with the driver on what will be delivered.
-func (r *recorder) prepare() error {
-	if err := r.d.selectInput(r.input); err != nil {
-		return err
-	}
-	offered, err := r.d.Formats()
-	if err != nil {
-		return err
-	}
-	g, err := r.d.negotiate(r.wish, offered)
-	if err != nil {
-		return fmt.Errorf("%s: %w", r.d.Info.Card, err)
-	}
-	r.grant = g
-	differs := g.differs(r.wish)
-	if differs != "" && r.strict {
-		return fmt.Errorf("%w: %s grants %s (strict=true; it offers %s)", capture.ErrFormatRefused, r.d.Info.Card, differs, sizesText(offered, g.code))
-	}
-	for _, w := range g.warnings {
-		r.log().Warn("driver contradicts itself", "device", r.d.Path, "driver", r.d.Info.Driver, "problem", w)
-	}
-	r.mu.Lock()
-	r.note = differs
-	r.mu.Unlock()
-	return r.d.applyControls(r.controls, r.log())
-}
-
-// sizesText lists the sizes of one pixel format.
-func sizesText(offered []PixelFormat, code frame.FourCC) string {
-	var parts []string
-	for _, f := range offered {
-		if f.FourCC != code {
-			continue
-		}
-		for _, s := range f.Sizes {
-			text := s.String()
-			for i, r := range s.Rates {
-				if i == 0 {
-					text += " @"
-				} else {
-					text += ","
-				}
-				text += rateText(r.Max)
-			}
-			parts = append(parts, text)
-		}
-	}
-	if len(parts) == 0 {
-		return "sizes that the driver does not tell"
-	}
-	return strings.Join(parts, "; ")
-}
-
-// begin makes the buffers and starts the stream.
-func (r *recorder) begin(sink capture.Sink) error {
-	r.q = newQueue(r.d, r.grant.planes)
-	if err := r.request(); err != nil {
-		return err
-	}
-	r.format = capture.Format{
-		Geometry: r.grant.geometry, Interval: r.grant.interval, Clock: r.clock(),
-		Held: r.buffers,
-	}
-	if r.q.memory == memoryUserptr {
-		r.format.MinSlotBytes = r.grant.slotBytes()
-	}
-	var err error
-	if r.w, err = sink.Open(Stream, r.format); err != nil {
-		return err
-	}
-	if r.q.memory == memoryUserptr {
-		r.t = newInPlace(r.q, r.w, r.buffers)
-		if err := r.t.start(); err != nil {
-			if r.memory == memoryNameUser || !(errors.Is(err, unix.EINVAL) || errors.Is(err, unix.EFAULT) || errors.Is(err, unix.ENOMEM)) {
-				return err
-			}
-			r.log().Warn("driver does not take shared memory, frames are copied", "device", r.d.Path, "err", err)
-			if err := r.replaceByCopies(); err != nil {
-				return err
-			}
-		}
-	}
-	if r.q.memory == memoryMmap {
-		r.t = newCopied(r.q, r.w)
-		if err := r.t.start(); err != nil {
-			return err
-		}
-	}
-	if err := r.q.streamOn(); err != nil {
-		return err
-	}
-	info := r.d.Info
-	r.log().Info("device opened", "device", r.d.Path, "card", info.Card, "driver", info.Driver,
-		"asked", r.wish.String(), "granted", r.grant.String(), "fourcc", r.grant.code.String(), "step", r.grant.geometry.Step,
-		"memory", r.t.String(), "buffers", r.q.granted, "clock", r.format.Clock.String(), "differs", r.note)
-	return nil
-}
-
-// errNoBuffers: the driver accepts a request and grants nothing.
-var errNoBuffers = errors.New("the driver grants no buffers")
-
-// request asks for buffers, in the memory that the user and the driver allow.
-func (r *recorder) request() error {
-	if r.memory != memoryNameMap {
-		err := r.grant.inPlace()
-		if err == nil {
-			// All that there can be, so that every slot has a buffer of its own.
-			err = r.q.request(memoryUserptr, mostBuffers)
-		}
-		if err == nil && r.q.granted == 0 {
-			err = errNoBuffers
-		}
-		switch {
-		case err == nil:
-			return nil
-		case !absent(err) && !errors.Is(err, errLayout) && !errors.Is(err, errNoBuffers):
-			return explain("VIDIOC_REQBUFS", r.d.Path, err)
-		}
-		if r.memory == memoryNameUser {
-			return fmt.Errorf("%w: %s cannot write into shared memory (memory=userptr): %w", capture.ErrUnsupported, r.d.Path, err)
-		}
-		r.log().Info("driver cannot write into shared memory, frames are copied", "device", r.d.Path, "driver", r.d.Info.Driver, "reason", err)
-	}
-	return r.requestMapped()
-}
-
-func (r *recorder) requestMapped() error {
-	if err := r.q.request(memoryMmap, r.buffers); err != nil {
-		return explain("VIDIOC_REQBUFS", r.d.Path, err)
-	}
-	if r.q.granted == 0 {
-		return fmt.Errorf("%s: %w", r.d.Path, errNoBuffers)
-	}
-	return nil
-}
-
-func (r *recorder) replaceByCopies() error {
-	r.q.free()
-	r.t.finish()
-	r.t = nil
-	return r.requestMapped()
-}
-
-// clock asks the driver which clock its stamps are of.
-func (r *recorder) clock() frame.Clock {
-	if err := r.q.query(0); err == nil && r.q.buf.Flags&bufFlagTimestampMask == bufFlagMonotonic {
-		return frame.ClockMonotonic
-	}
-	return frame.ClockArrival
 }
