@@ -15,6 +15,27 @@ type Candidate struct {
 	Detail  string // for people, beside Reason
 }
 
+// Restrict keeps the backends that a stream is allowed to use; every other one
+// becomes a candidate that is there, but out of policy. No allowed ones at all
+// is no restriction.
+func Restrict(allowed []Backend, offered []Candidate) []Candidate {
+	if len(allowed) == 0 {
+		return offered
+	}
+	var out []Candidate
+	for _, c := range offered {
+		if slices.Contains(allowed, c.Backend) {
+			out = append(out, c)
+		}
+	}
+	for _, b := range Backends() {
+		if !slices.Contains(allowed, b) {
+			out = append(out, Candidate{Backend: b, Reason: ReasonPolicy, Detail: "the stream is configured without it"})
+		}
+	}
+	return out
+}
+
 // Decide holds what a client asks for against what the daemon has. order are
 // the backends to be tried, best first; rejected are the others that were
 // considered, best first, each with its reason. An empty order is a refusal.

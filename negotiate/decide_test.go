@@ -97,6 +97,35 @@ func TestDecideNamesOfLaterVersions(t *testing.T) {
 	}
 }
 
+func TestRestrict(t *testing.T) {
+	offered := []Candidate{{Backend: BackendSHM}, {Backend: BackendCPU, Reason: ReasonNotReady}}
+	hello := func(b Backend) *Hello { return &Hello{Require: b} }
+	for _, c := range []struct {
+		name    string
+		allowed []Backend
+		require Backend
+		want    string
+	}{
+		{"no restriction", nil, BackendSHM, "shm |"},
+		{"allowed", []Backend{BackendSHM}, BackendSHM, "shm |"},
+		{"not allowed", []Backend{BackendSHM}, BackendCPU, "| cpu:policy"},
+		{"not allowed and not there", []Backend{BackendSHM}, BackendCUDA, "| cuda:policy"},
+		{"allowed and not there", []Backend{BackendCUDA}, BackendCUDA, "| cuda:not_offered"},
+		{"allowed and not ready", []Backend{BackendCPU, BackendSHM}, BackendCPU, "| cpu:not_ready"},
+		{"only others allowed", []Backend{BackendCPU}, BackendSHM, "| shm:policy"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			if got := show(Decide(hello(c.require), Restrict(c.allowed, offered))); got != c.want {
+				t.Errorf("got  %s\nwant %s", got, c.want)
+			}
+		})
+	}
+	all := &Hello{Accepts: Backends()}
+	if got := show(Decide(all, Restrict([]Backend{BackendSHM}, offered))); got != "shm | cuda:policy cpu:policy" {
+		t.Errorf("everything accepted: %s", got)
+	}
+}
+
 func TestDecideCarriesDetail(t *testing.T) {
 	_, got := Decide(&Hello{Accepts: []Backend{BackendSHM}}, []Candidate{{BackendSHM, ReasonRingFull, "8 of 8 subscribers"}})
 	want := []Rejected{

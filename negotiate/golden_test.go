@@ -25,6 +25,10 @@ func goldenMessages() map[string]*Message {
 		Name: "test/color", Camera: "test", Source: "pattern", State: "running", StateSince: 1700000000123,
 		Geometry: geometry, IntervalNS: 16666667, Clock: "monotonic", Epoch: 3, Subscribed: 2, Host: "robot",
 	}
+	described := stream
+	described.Geometry = frame.Geometry{Width: 640, Height: 480, Encoding: frame.YUV422YUY2, Step: 1280}
+	described.Color = frame.Color{Matrix: frame.BT709, Range: frame.Full}
+	described.Stamp, described.FrameID = StampPublish, "test_optical_frame"
 	waiting := StreamInfo{Name: "front/color", Camera: "front", Source: "v4l2 /dev/video0", State: "lost", Problem: "no such device"}
 	layout := Layout{
 		Version: 1, Slots: 28, HeaderBytes: 4096, StrideBytes: 3686400, PixelBytes: 103219200, PageBytes: 4096, Epoch: 3,
@@ -44,13 +48,14 @@ func goldenMessages() map[string]*Message {
 			Protocol: protocol, Session: session, Backend: BackendSHM, Rejected: rejected, Stream: stream, Layout: layout,
 			Challenge: strings.Repeat("c0", 32),
 		}},
-		"probe":        {Type: TypeProbe, Probe: &Probe{OK: true, Proof: Proof(strings.Repeat("c0", 32), make([]byte, ProbeBytes))}},
-		"probe-failed": {Type: TypeProbe, Probe: &Probe{Reason: ReasonProbeMismatch, Detail: "mmap: operation not permitted"}},
-		"start":        {Type: TypeStart, Start: &Start{Reader: 4, Credit: 2}},
-		"reconfig":     {Type: TypeReconfig, Reconfig: &Reconfig{Stream: stream, Layout: layout, Reader: 4}},
-		"ack":          {Type: TypeAck, Ack: &Ack{Epoch: 3}},
-		"kick":         {Type: TypeKick},
-		"evict":        {Type: TypeEvict, Evict: &Refusal{Reason: ReasonTooSlow, Text: "held a frame for 2.1 s while slots were needed"}},
+		"probe":              {Type: TypeProbe, Probe: &Probe{OK: true, Proof: Proof(strings.Repeat("c0", 32), make([]byte, ProbeBytes))}},
+		"probe-failed":       {Type: TypeProbe, Probe: &Probe{Reason: ReasonProbeMismatch, Detail: "mmap: operation not permitted"}},
+		"start":              {Type: TypeStart, Start: &Start{Reader: 4, Credit: 2}},
+		"reconfig":           {Type: TypeReconfig, Reconfig: &Reconfig{Stream: stream, Layout: layout, Reader: 4}},
+		"reconfig-described": {Type: TypeReconfig, Reconfig: &Reconfig{Stream: described, Layout: layout, Reader: 4}},
+		"ack":                {Type: TypeAck, Ack: &Ack{Epoch: 3}},
+		"kick":               {Type: TypeKick},
+		"evict":              {Type: TypeEvict, Evict: &Refusal{Reason: ReasonTooSlow, Text: "held a frame for 2.1 s while slots were needed"}},
 		"reject": {Type: TypeReject, Reject: &Refusal{
 			Reason: ReasonUnknownStream, Text: `no stream "tset/color"`, Rejected: rejected, Known: []string{"front/color", "test/color"},
 		}},

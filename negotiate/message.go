@@ -84,6 +84,25 @@ const (
 	WakePipe  WakeKind = "pipe"  // a byte in a pipe, for event loops
 )
 
+// Stamp is which time the header of a frame carries, where there is one: that of
+// ROS messages. "" is as good as [StampCapture].
+type Stamp string
+
+// The stamps.
+const (
+	StampCapture Stamp = "capture" // when the picture was taken
+	StampPublish Stamp = "publish" // when hand-over to readers began
+)
+
+// HeaderNanos is the time for a frame's header, CLOCK_REALTIME in nanoseconds;
+// 0 = not known.
+func (s Stamp) HeaderNanos(m *frame.Meta) int64 {
+	if s == StampPublish && m.WallNanos != 0 && m.PublishNanos != 0 {
+		return m.WallNanos + m.PublishNanos - m.CaptureNanos
+	}
+	return m.WallNanos
+}
+
 // Hello opens a subscription.
 type Hello struct {
 	Protocol Protocol  `json:"protocol"`
@@ -112,8 +131,11 @@ type StreamInfo struct {
 	StateSince int64          `json:"state_since_unix_ms,omitempty"`
 	Problem    string         `json:"problem,omitempty"` // why, when State is not "running"
 	Geometry   frame.Geometry `json:"geometry,omitzero"` // zero until the source opened the stream
+	Color      frame.Color    `json:"color,omitzero"`    // of Y'CbCr, as far as the source says
 	IntervalNS int64          `json:"interval_ns,omitempty"`
 	Clock      string         `json:"clock,omitempty"`
+	Stamp      Stamp          `json:"stamp,omitempty"`
+	FrameID    string         `json:"frame_id,omitempty"` // coordinate frame of the picture, for headers as in ROS
 	Epoch      uint64         `json:"epoch"`
 	Subscribed int            `json:"subscribers"`
 	Host       string         `json:"host,omitempty"`

@@ -210,6 +210,10 @@ func (s *StreamInfo) validate() error {
 		checkOptional("camera", s.Camera, MaxName),
 		checkOptional("state", s.State, maxWord),
 		checkOptional("clock", s.Clock, maxWord),
+		checkOptional("matrix", string(s.Color.Matrix), maxWord),
+		checkOptional("range", string(s.Color.Range), maxWord),
+		checkOptional("stamp", string(s.Stamp), maxWord),
+		checkOptional("frame id", s.FrameID, MaxName),
 		checkOptional("host", s.Host, 2*MaxName),
 	)
 }
