@@ -39,7 +39,8 @@ func (c *catMeter) frame(f heldFrame) (bool, error) {
 			return false, err
 		}
 	}
-	if g != c.geometry {
+	// JPEGs one after the other are motion JPEG, whatever their sizes.
+	if g != c.geometry && !(c.raw && g.Compressed() && c.geometry.Compressed()) {
 		return false, fmt.Errorf("%w from %v (step %d) to %v (step %d): start cat again for the rest",
 			errFormatChanged, c.geometry, c.geometry.Step, g, g.Step)
 	}
@@ -53,18 +54,16 @@ func (c *catMeter) frame(f heldFrame) (bool, error) {
 }
 
 func (c *catMeter) start(g frame.Geometry) error {
-	encoder, err := y4m.NewEncoder(g, c.interval())
-	if err != nil {
-		return err
-	}
-	if c.out, err = c.open(); err != nil {
-		return err
-	}
-	c.geometry, c.encoder = g, encoder
+	var err error
 	if !c.raw {
-		c.pending = append(c.pending, encoder.Header()...)
+		if c.encoder, err = y4m.NewEncoder(g, c.interval()); err != nil {
+			return fmt.Errorf("%w; --format raw writes frames as they are", err)
+		}
+		c.pending = append(c.pending, c.encoder.Header()...)
 	}
-	return nil
+	c.out, err = c.open()
+	c.geometry = g
+	return err
 }
 
 func (c *catMeter) idle() (string, error) {
@@ -84,7 +83,8 @@ func newCat(w world) *cobra.Command {
 		Use:   "cat STREAM",
 		Short: "Write frames as video, for ffplay, ffmpeg or a file",
 		Long: `Write frames to stdout or a file: as YUV4MPEG2 (y4m), which ffplay, ffmpeg and
-mpv read from a pipe, or raw: rows without padding, one frame after the other.
+mpv read from a pipe, or raw: rows without padding, one frame after the other;
+those of a compressed stream as they came (color/jpeg becomes motion JPEG).
 
 Only the newest frames are read: if the other side is slow, frames are missing
 in between. Colour pictures become 4:4:4 by BT.601, limited range.`,

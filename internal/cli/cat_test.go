@@ -62,6 +62,32 @@ func TestCat(t *testing.T) {
 	}
 }
 
+// Compressed frames are written one after the other, of whatever length and
+// size; as y4m they cannot be.
+func TestCatCompressed(t *testing.T) {
+	packed := func() *fakeStream {
+		s := newFake(t)
+		s.change = func(n int, f *fakeFrame) {
+			var err error
+			if f.geometry, err = frame.NewCompressed(frame.JPEG, 64+n, 48, 1000*(n+1)); err != nil {
+				t.Fatal(err)
+			}
+			f.data = bytes.Repeat([]byte{byte('a' + n)}, n+1)
+			f.meta.Bytes = len(f.data)
+		}
+		return s
+	}
+	code, stdout, stderr := packed().run(t, "cat", "test/color", "--format", "raw", "--count", "3", "--verify")
+	if code != 0 || stdout != "abbccc" {
+		t.Errorf("exit %d, stderr %q, got %q", code, stderr, stdout)
+	}
+	code, stdout, stderr = packed().run(t, "cat", "test/color", "--count", "3")
+	if code == 0 || stdout != "" {
+		t.Errorf("exit %d, got %q", code, stdout)
+	}
+	mustContain(t, "stderr", stderr, "no place for jpeg", "--format raw")
+}
+
 func TestCatFormatChange(t *testing.T) {
 	for _, format := range []string{"y4m", "raw"} {
 		s := newFake(t)
