@@ -49,6 +49,7 @@ type Format struct {
 	Geometry frame.Geometry
 	Interval time.Duration // nominal time from frame to frame; 0 = not known
 	Clock    frame.Clock   // domain of the capture stamps
+	Color    frame.Color   // of Y'CbCr; what is not known is left out
 	Held     int           // slots that the source holds at a time (driver queue); 0 = 1
 	// MinSlotBytes is the least capacity of Slot.Data, for drivers that ask for
 	// more memory than the frame has bytes; 0 = Geometry.Size().

@@ -150,6 +150,9 @@ func newRunner(s *Source, sink capture.Sink) *runner {
 
 func (r *runner) open(size int) error {
 	f := capture.Format{Geometry: r.sizes[size], Clock: frame.ClockMonotonic, Held: 1}
+	if f.Geometry.Encoding.YUV() {
+		f.Color = frame.Color{Matrix: frame.BT601, Range: frame.Limited}
+	}
 	if r.rate > 0 {
 		f.Interval = r.schedule.Interval()
 	}

@@ -17,6 +17,7 @@ import (
 type output struct {
 	*Source
 	geometry frame.Geometry
+	color    frame.Color // of the recording, as far as it says
 	writer   capture.Writer
 	schedule pace.Schedule
 	ticks    uint64 // frames due so far, over all passes
@@ -34,6 +35,9 @@ func (o *output) format(c clip) capture.Format {
 	f := capture.Format{Geometry: o.geometry, Clock: frame.ClockReplay, Held: 1}
 	if o.live {
 		f.Clock = frame.ClockArrival
+	}
+	if o.geometry.Encoding.YUV() {
+		f.Color = o.color
 	}
 	if r := o.played(c); r > 0 {
 		o.schedule.Rate = r

@@ -132,7 +132,7 @@ func (s *Source) Run(ctx context.Context, sink capture.Sink) error {
 }
 
 func (s *Source) runNative(ctx context.Context, sink capture.Sink, rec *recording, g frame.Geometry) error {
-	p := &nativePlayer{output: output{Source: s, geometry: g}, rec: rec}
+	p := &nativePlayer{output: output{Source: s, geometry: g, color: rec.color}, rec: rec}
 	p.out = &inSlots{output: &p.output, rec: rec, sink: sink}
 	if r, ok := rec.reader.(*jpegReader); ok {
 		p.out = &inStreams{reader: r, sink: sink, format: p.format(rec.clip), log: s.log()}

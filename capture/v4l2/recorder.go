@@ -158,6 +158,8 @@ func (r *recorder) open(sink capture.Sink) (err error) {
 			return err
 		}
 	}
+	c := g.color
+	r.format.Color = frame.ColorFromV4L2(r.format.Geometry.Encoding, c.space, c.encoding, c.quantization)
 	if r.q.memory == memoryUserptr {
 		r.format.MinSlotBytes = g.slotBytes()
 	}
