@@ -56,25 +56,29 @@ func (f *face) hold(n int) bool {
 
 func (f *face) token(m *wire.Declare, key string) {
 	s := f.s
-	if m.HasInterest {
+	if m.HasInterest && m.Interest != 0 {
 		s.mu.Lock()
-		ask := s.asks[m.Interest]
+		ask, watcher := s.asks[m.Interest], s.watchers[m.Interest]
 		s.mu.Unlock()
 		if ask != nil {
 			ask.found(key)
-			return
+		}
+		if watcher == nil {
+			return // nobody will take it back
 		}
 	}
-	if m.ID != 0 {
-		if _, known := f.tokens[m.ID]; !known {
-			if !f.hold(2 * len(key)) {
-				return
-			}
-			f.tokens[m.ID] = key
-			s.mu.Lock()
-			f.alive[key]++
-			s.mu.Unlock()
+	// The number may be 0: routers up to 1.5 at least count from there.
+	if old, known := f.tokens[m.ID]; !known || old != key {
+		if known {
+			f.drop(m.ID)
 		}
+		if !f.hold(2 * len(key)) {
+			return
+		}
+		f.tokens[m.ID] = key
+		s.mu.Lock()
+		f.alive[key]++
+		s.mu.Unlock()
 	}
 	for _, w := range s.watching(key) {
 		// An answer to an interest is about what was there before; only those
@@ -85,17 +89,23 @@ func (f *face) token(m *wire.Declare, key string) {
 	}
 }
 
+// drop forgets a token of the other side.
+func (f *face) drop(id uint32) {
+	key := f.tokens[id]
+	f.held -= 2 * len(key)
+	delete(f.tokens, id)
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	if f.alive[key]--; f.alive[key] <= 0 {
+		delete(f.alive, key)
+	}
+}
+
 func (f *face) untoken(m *wire.Declare) {
 	s := f.s
 	key, known := f.tokens[m.ID]
 	if known {
-		f.held -= 2 * len(key)
-		delete(f.tokens, m.ID)
-		s.mu.Lock()
-		if f.alive[key]--; f.alive[key] <= 0 {
-			delete(f.alive, key)
-		}
-		s.mu.Unlock()
+		f.drop(m.ID)
 	} else {
 		if !m.HasKey {
 			return
