@@ -24,7 +24,12 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the golden files")
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	if how := os.Getenv(signalledVariable); how != "" {
+		os.Exit(signalledMain(how))
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // fakeStream is a stream whose frames come at set times of a synctest bubble.
 type fakeStream struct {

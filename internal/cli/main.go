@@ -12,18 +12,26 @@ import (
 	"os/signal"
 	"strings"
 	"syscall"
+	"time"
 
 	"github.com/spf13/cobra"
 )
 
+// sameOrder is how long a further signal counts as the first one: timeout(1)
+// and terminals signal a process and its group, which is one order to end.
+const sameOrder = time.Second
+
 // Main runs a command table with the arguments and signals of the process and
 // returns the exit code. The first SIGINT or SIGTERM cancels the command's
-// context, so that it ends cleanly; a second one kills as usual. A reader of
-// stdout that goes away ends the command quietly.
-func Main(root *cobra.Command) int {
+// context, so that it ends cleanly; one that comes more than a second later
+// kills as usual. A reader of stdout that goes away ends the command quietly.
+func Main(root *cobra.Command) int { return mainWith(root, sameOrder) }
+
+func mainWith(root *cobra.Command, same time.Duration) int {
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
-	defer stop()
-	defer context.AfterFunc(ctx, stop)()
+	// Signals stay caught after the end of the command: the process ends then
+	// anyway, and the rest of an order must not change its exit code.
+	context.AfterFunc(ctx, func() { time.AfterFunc(same, stop) })
 	// Caught, though never read: a write to a closed pipe then fails with
 	// EPIPE in place of killing the process. Unlike signal.Ignore this is not
 	// inherited by child processes.
