@@ -18,6 +18,10 @@ import (
 // out while the daemon runs on.
 var ErrRemoved = errors.New("camera removed")
 
+// ErrEnded is the cause of a context that ends because every camera has come to
+// its end by itself.
+var ErrEnded = errors.New("every camera has ended")
+
 // Backend carries the frames of one stream to subscribers in one way.
 type Backend interface {
 	// Candidate says whether the backend could be offered now, and why not.

@@ -15,6 +15,9 @@ import (
 // retryEvery is the least time from one attempt to connect to the next.
 const retryEvery = 250 * time.Millisecond
 
+// errEnded: the daemon is over because there is nothing more to come.
+var errEnded = errors.New("every camera has come to its end")
+
 // install makes a new connection the current one.
 func (s *Subscription) install(cn *connection) {
 	s.mu.Lock()
@@ -45,7 +48,7 @@ func (s *Subscription) keep(ctx context.Context, cn *connection, why error) {
 		e := s.cur
 		s.mu.Unlock()
 		if e != nil { // else receive sees that ctx is done
-			_ = e.conn.Send(&negotiate.Message{Type: negotiate.TypeBye, Bye: &negotiate.Bye{Reason: "done"}})
+			_ = e.conn.Send(&negotiate.Message{Type: negotiate.TypeBye, Bye: &negotiate.Bye{Reason: negotiate.ByeDone}})
 			_ = e.conn.Close()
 		}
 	})
@@ -63,7 +66,11 @@ func (s *Subscription) keep(ctx context.Context, cn *connection, why error) {
 				return
 			}
 			s.opts.log.Warn("connection to camd lost", "stream", s.stream, "dir", cn.dir, "err", err)
-			s.event(EventDisconnected, err, "connection to camd in %s lost: %v", cn.dir, err)
+			kind := EventDisconnected
+			if errors.Is(err, errEnded) {
+				kind = EventEnded
+			}
+			s.event(kind, err, "connection to camd in %s lost: %v", cn.dir, err)
 		}
 		var err error
 		if cn, err = s.reconnect(ctx, said); err != nil {
@@ -173,6 +180,9 @@ func (s *Subscription) receive(ctx context.Context, cn *connection) error {
 			s.markEvicted(cn, m.Evict)
 		case negotiate.TypeBye:
 			err = fmt.Errorf("camd says goodbye: %s", m.Bye.Reason)
+			if m.Bye.Reason == negotiate.ByeEnded {
+				err = errEnded
+			}
 		default:
 			if m.Type.Known() {
 				err = fmt.Errorf("%w: %s in a running subscription", ErrProtocol, m.Type)

@@ -121,6 +121,7 @@ type EventKind string
 const (
 	EventConnected    EventKind = "connected"    // frames can come
 	EventDisconnected EventKind = "disconnected" // the daemon is gone; it is looked for
+	EventEnded        EventKind = "ended"        // as disconnected, because every camera of the daemon came to its end
 	EventReconfigured EventKind = "reconfigured" // another size or format
 	EventEvicted      EventKind = "evicted"
 	EventWaiting      EventKind = "waiting" // not connected, and why

@@ -290,3 +290,36 @@ func TestRequiredPathIsLost(t *testing.T) {
 		t.Errorf("%d connections, want 4", n)
 	}
 }
+
+// The end of every camera is told apart from other goodbyes.
+func TestGoodbyes(t *testing.T) {
+	for reason, want := range map[string]EventKind{
+		negotiate.ByeEnded: EventEnded, negotiate.ByeShutdown: EventDisconnected, negotiate.ByeRemoved: EventDisconnected, "": EventDisconnected,
+	} {
+		t.Run("reason "+reason, func(t *testing.T) {
+			f := newFake(t, func(c *call) error {
+				if c.number > 1 {
+					_, err := c.receive()
+					return err
+				}
+				if err := c.join(); err != nil {
+					return err
+				}
+				defer c.reader.Remove()
+				return c.send(&negotiate.Message{Type: negotiate.TypeBye, Bye: &negotiate.Bye{Reason: reason}})
+			})
+			over := make(chan EventKind, 1)
+			f.subscribed(WithEvents(func(e Event) {
+				if e.Kind != EventConnected {
+					select {
+					case over <- e.Kind:
+					default:
+					}
+				}
+			}))
+			if got := <-over; got != want {
+				t.Errorf("event %s, want %s", got, want)
+			}
+		})
+	}
+}

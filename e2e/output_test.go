@@ -128,14 +128,19 @@ func TestQuietEnds(t *testing.T) {
 		}
 	})
 	t.Run("the daemon stops", func(t *testing.T) {
-		other := launchDaemon(t, newDir(t), "test=pattern,160x120@60,count=120")
+		other := launchDaemon(t, newDir(t), "test=pattern,160x120@60,count=240")
 		other.ready()
 		p := other.camsub("hz", "test/color")
 		other.subscriber(p, 1)
+		video := other.camsub("cat", "test/color", "--format", "raw")
+		other.subscriber(video, 1)
 		if code := other.wait(); code != 0 {
 			t.Errorf("camd after the last frame: exit code %d", code)
 		}
-		p.awaitErr("lost")
+		p.awaitErr("lost: every camera has come to its end")
+		if code := video.wait(); code != 0 || !strings.Contains(video.err.String(), " missed\n") {
+			t.Errorf("camsub cat at the end of the recording: exit code %d: %s", code, video.err.String())
+		}
 		p.interrupt() // it waits for another daemon until then
 	})
 }

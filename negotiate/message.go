@@ -200,8 +200,16 @@ type Refusal struct {
 
 // Bye ends a connection cleanly.
 type Bye struct {
-	Reason string `json:"reason,omitempty"` // "shutdown", "removed", "done"
+	Reason string `json:"reason,omitempty"` // one of those below, or words
 }
+
+// Why a connection ends cleanly.
+const (
+	ByeShutdown = "shutdown" // the daemon stops
+	ByeEnded    = "ended"    // the daemon stops because every camera came to its end
+	ByeRemoved  = "removed"  // the camera was taken out
+	ByeDone     = "done"     // the client has enough
+)
 
 // List asks for the streams.
 type List struct{}

@@ -144,6 +144,7 @@ func TestGoodbye(t *testing.T) {
 		want  string
 	}{
 		"daemon stops":   {context.Canceled, "shutdown"},
+		"cameras ended":  {backend.ErrEnded, "ended"},
 		"camera removed": {backend.ErrRemoved, "removed"},
 	}
 	for name, c := range cases {

@@ -131,11 +131,7 @@ func (s *subscription) serve(ctx context.Context) error {
 		defer close(done)
 		s.watch(over)
 		if ctx.Err() != nil {
-			reason := "shutdown"
-			if errors.Is(context.Cause(ctx), backend.ErrRemoved) {
-				reason = "removed"
-			}
-			s.bye(reason)
+			s.bye(byeReason(context.Cause(ctx)))
 		}
 		_ = s.conn.Close() // ends receive
 	}()
@@ -150,6 +146,16 @@ func (s *subscription) serve(ctx context.Context) error {
 	s.mu.Unlock()
 	s.log.Info("subscription over", "reason", endReason(err, evicted))
 	return nil
+}
+
+func byeReason(cause error) string {
+	switch {
+	case errors.Is(cause, backend.ErrRemoved):
+		return negotiate.ByeRemoved
+	case errors.Is(cause, backend.ErrEnded):
+		return negotiate.ByeEnded
+	}
+	return negotiate.ByeShutdown
 }
 
 // receive handles the client's messages until the connection ends.

@@ -97,6 +97,7 @@ With --format json or csv there is one summary at the end.`,
 			return err
 		}
 		r.begin = m.begin
+		r.fresh = true
 		return r.run(cmd.Context())
 	}
 	return cmd

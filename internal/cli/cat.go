@@ -25,11 +25,13 @@ type catMeter struct {
 	raw      bool
 	open     func() (io.Writer, error) // called at the first frame
 	interval func() int64              // nominal, nanoseconds; asked at the first frame
+	say      func(format string, args ...any)
 
 	out      io.Writer
 	geometry frame.Geometry // zero before the first frame
 	encoder  *y4m.Encoder
 	pending  []byte
+	gone     bool // nobody reads any more
 }
 
 func (c *catMeter) frame(f heldFrame) (bool, error) {
@@ -70,13 +72,21 @@ func (c *catMeter) idle() (string, error) {
 	_, err := c.out.Write(c.pending)
 	c.pending = c.pending[:0]
 	if err != nil {
+		c.gone = true
 		return "", fmt.Errorf("write video: %w", err)
 	}
 	return "", nil
 }
 
-func (c *catMeter) tick(int64) string           { return "" }
-func (c *catMeter) end(summary) (string, error) { return "", nil }
+func (c *catMeter) tick(int64) string { return "" }
+
+// end says what is missing in between: nothing else tells a reader.
+func (c *catMeter) end(s summary) (string, error) {
+	if !c.gone {
+		c.say("%s: %s, %d missed", s.stream, plural(int(s.frames), "frame"), s.stats.Missed)
+	}
+	return "", nil
+}
 
 func newCat(w world) *cobra.Command {
 	cmd := &cobra.Command{
@@ -87,7 +97,8 @@ mpv read from a pipe, or raw: rows without padding, one frame after the other;
 those of a compressed stream as they came (color/jpeg becomes motion JPEG).
 
 Only the newest frames are read: if the other side is slow, frames are missing
-in between. Colour pictures become 4:4:4 by BT.601, limited range.`,
+in between; how many is said at the end. It ends with the recording, when the
+camera has come to its end, but goes on through a restart of camd. Colour pictures become 4:4:4 by BT.601, limited range.`,
 		Example: "  camsub cat clip/color --count 300 | ffplay -\n  camsub cat clip/color --format raw -o frames.raw --count 1",
 		Args:    OneArg("stream", streamExample),
 	}
@@ -106,6 +117,7 @@ in between. Colour pictures become 4:4:4 by BT.601, limited range.`,
 			return err
 		}
 		m.interval = func() int64 { return r.sub.Info().IntervalNS }
+		m.say, r.untilEnd = r.notes.say, true
 		return r.run(cmd.Context())
 	}
 	return cmd

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"strings"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -59,6 +60,28 @@ func TestCat(t *testing.T) {
 				t.Errorf("to a file: exit %d, stderr %q, stdout %q, got %q", code, stderr, stdout, got)
 			}
 		})
+	}
+}
+
+// The end of a recording is the end of its video, but of no measurement.
+func TestCatEndsWithTheCamera(t *testing.T) {
+	ended := func() *fakeStream {
+		s := newFake(t)
+		s.frames, s.missed = 3, 2
+		s.listed[0].Streams[0].State = "ended"
+		return s
+	}
+	note := "camsub: test/color: no frame for 5s, camera test is ended\n"
+	code, stdout, stderr := ended().run(t, "cat", "test/color", "--format", "raw")
+	if code != 0 || len(stdout) != 3*64*48*4 {
+		t.Errorf("exit %d, %d bytes", code, len(stdout))
+	}
+	if want := noteOfPath + note + "camsub: test/color: 3 frames, 2 missed\n"; stderr != want {
+		t.Errorf("got %q, want %q", stderr, want)
+	}
+	code, _, stderr = ended().run(t, "hz", "test/color", "--timeout", "20s")
+	if code != ExitTimeout || strings.Count(stderr, note) != 1 {
+		t.Errorf("hz: exit %d, stderr %q", code, stderr)
 	}
 }
 

@@ -99,6 +99,7 @@ does, once a second. With --format json or csv there is one summary at the end.`
 		if err != nil {
 			return err
 		}
+		r.fresh = true
 		return r.run(cmd.Context())
 	}
 	return cmd

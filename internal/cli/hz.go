@@ -104,6 +104,7 @@ at the end.`,
 			return err
 		}
 		r.pace = p
+		r.fresh = true
 		return r.run(cmd.Context())
 	}
 	return cmd

@@ -7,13 +7,11 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"text/tabwriter"
 	"time"
 
 	"github.com/spf13/cobra"
 
-	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/internal/measure"
 )
 
@@ -38,9 +36,7 @@ type latencyMeter struct {
 	format       string
 	runID, phase string
 	times        [len(latencyMetrics)]*measure.Histogram
-	began        atomic.Int64 // monotonic; frames that were ready before are not counted
-	last         int64        // when the previous frame was in hand, 0 = there is none
-	skipped      uint64
+	last         int64 // when the previous frame was in hand, 0 = there is none
 }
 
 func newLatencyMeter(format, runID, phase string) *latencyMeter {
@@ -53,12 +49,6 @@ func newLatencyMeter(format, runID, phase string) *latencyMeter {
 
 func (l *latencyMeter) frame(f heldFrame) (bool, error) {
 	meta, held := f.Meta(), f.HeldNanos()
-	// Such a frame waited for the subscription, not on its way.
-	if meta.ReadyNanos < l.began.Load() {
-		l.skipped++
-		l.last = 0
-		return false, nil
-	}
 	l.since(readyToHeld, meta.ReadyNanos, held)
 	l.since(publishToHeld, meta.PublishNanos, held)
 	l.since(captureToHeld, meta.CaptureNanos, held)
@@ -90,7 +80,7 @@ func (l *latencyMeter) end(s summary) (string, error) {
 	switch l.format {
 	case "json":
 		r := latencyResult{
-			measurement: s.head("latency"), RunID: l.runID, Phase: l.phase, Skipped: l.skipped,
+			measurement: s.head("latency"), RunID: l.runID, Phase: l.phase, Skipped: s.skipped,
 			Metrics: make(map[string]measure.Distribution, len(l.times)),
 		}
 		for i, h := range l.times {
@@ -163,12 +153,8 @@ subscription began do not count.`,
 		if err != nil {
 			return err
 		}
-		r.begin = func() string { m.began.Store(w.now()); return "" }
-		r.onEvents = func(e client.Event) {
-			if e.Kind == client.EventConnected || e.Kind == client.EventReconfigured {
-				m.began.Store(w.now())
-			}
-		}
+		r.fresh = true
+		r.skip = func() { m.last = 0 } // a period goes from one frame to the next
 		return r.run(cmd.Context())
 	}
 	return cmd

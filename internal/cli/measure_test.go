@@ -104,21 +104,71 @@ func maskRunID(text string) string {
 	return before + `"run_id": "X"` + after
 }
 
-func TestLatencySkipsFramesFromBefore(t *testing.T) {
+// fromBefore makes the first three frames lie there before the subscription.
+func fromBefore(t *testing.T) *fakeStream {
 	s := newFake(t)
 	s.change = func(n int, f *fakeFrame) {
 		if n < 3 {
 			f.meta.ReadyNanos = s.start.UnixNano() - 1
+			f.meta.CaptureNanos = f.meta.ReadyNanos - int64(time.Hour)
+			f.meta.Bytes = 7
 		}
 	}
-	code, stdout, _ := s.run(t, "latency", "test/color", "--count", "10", "--format", "json")
+	return s
+}
+
+func TestLatencySkipsFramesFromBefore(t *testing.T) {
+	code, stdout, _ := fromBefore(t).run(t, "latency", "test/color", "--count", "10", "--format", "json")
 	var r latencyResult
 	if err := json.Unmarshal([]byte(stdout), &r); err != nil || code != 0 {
 		t.Fatalf("exit %d, %v", code, err)
 	}
-	if r.Skipped != 3 || r.Frames != 13 || r.Metrics["ready_to_held"].Count != 10 || r.Metrics["period"].Count != 9 {
+	if r.Skipped != 3 || r.Frames != 10 || r.Metrics["ready_to_held"].Count != 10 || r.Metrics["period"].Count != 9 {
 		t.Errorf("got %+v", r)
 	}
+}
+
+// What a frame that lay there before would add: its age, its size, and an
+// interval.
+func TestMeasuresSkipFramesFromBefore(t *testing.T) {
+	for command, want := range map[string]string{
+		"hz": `"frames": 10,
+  "missed": 0,
+  "reconnects": 0,
+  "rate_hz": 100,
+  "interval_s": {
+    "count": 9,`,
+		"delay": `"delay_s": {
+    "count": 10,
+    "min": 0.005`,
+		"bw": `"size_bytes": {
+    "count": 10,
+    "min": 12288,`,
+	} {
+		t.Run(command, func(t *testing.T) {
+			s := fromBefore(t)
+			code, stdout, stderr := s.run(t, command, "test/color", "--count", "10", "--format", "json", "--verify")
+			if code != 0 || s.taken != 13 {
+				t.Errorf("exit %d, %d frames taken, stderr %q", code, s.taken, stderr)
+			}
+			mustContain(t, "stderr", stderr, "verified 13 frames")
+			mustContain(t, "stdout", without(stdout, `"verify"`), want)
+		})
+	}
+	code, stdout, _ := fromBefore(t).run(t, "hz", "test/color", "--count", "10")
+	if want := "average rate: 100.000\n\tmin: 0.010s max: 0.010s std dev: 0.00000s window: 9\n"; code != 0 || stdout != want {
+		t.Errorf("exit %d, got %q", code, stdout)
+	}
+}
+
+// without cuts an object out of JSON, which ends with the next brace.
+func without(text, key string) string {
+	before, rest, ok := strings.Cut(text, "  "+key)
+	if !ok {
+		return text
+	}
+	_, after, _ := strings.Cut(rest, "},\n")
+	return before + after
 }
 
 func TestLatencyUnknownStampsAreLeftOut(t *testing.T) {

@@ -37,7 +37,8 @@ type meter interface {
 type summary struct {
 	stream     string
 	path       client.Path
-	frames     uint64
+	frames     uint64 // without skipped
+	skipped    uint64 // ready before the subscription began
 	stats      client.Stats
 	nowNanos   int64 // the moment of the end
 	tookNanos  int64 // since the subscription began
@@ -56,13 +57,23 @@ type runner struct {
 	stdout   io.Writer
 	notes    *notes
 	meter    meter
-	begin    func() string      // what to print once subscribed; may be nil
-	onEvents func(client.Event) // beside the notes; may be nil
+	begin    func() string // what to print once subscribed; may be nil
+	// fresh leaves out frames that were ready before the subscription began:
+	// they waited for it, and say nothing about how frames come. skip is called
+	// for each of them; it may be nil.
+	fresh bool
+	skip  func()
+	// untilEnd ends the command, in place of waiting, when the camera has come
+	// to its end.
+	untilEnd bool
 
 	sub     subscription
+	cancel  context.CancelCauseFunc
 	waiting atomic.Int64 // since when Next waits, monotonic; 0 = it does not
+	began   atomic.Int64 // when frames could begin to come, monotonic
 	mu      sync.Mutex   // loop against ticks
-	frames  uint64
+	frames  uint64       // without those that were left out
+	skipped uint64
 	check   verifier
 }
 
@@ -71,6 +82,7 @@ type runner struct {
 func (r *runner) run(ctx context.Context) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	r.cancel = cancel
 	r.waiting.Store(r.now())
 	r.opts = append(r.opts, client.WithEvents(r.event))
 
@@ -91,6 +103,7 @@ func (r *runner) run(ctx context.Context) error {
 
 	began := r.now()
 	r.waiting.Store(began)
+	r.began.Store(began)
 	if r.begin != nil {
 		if err := r.print(r.begin()); err != nil {
 			return err
@@ -112,6 +125,7 @@ func (r *runner) run(ctx context.Context) error {
 // loop is the measured path: nothing in it allocates once it runs.
 func (r *runner) loop(ctx context.Context) error {
 	var counted uint64
+	first := true
 	for r.limits.count == 0 || counted < r.limits.count {
 		r.waiting.Store(r.now())
 		f, err := r.sub.Next(ctx)
@@ -119,8 +133,8 @@ func (r *runner) loop(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		r.frames++
-		if r.frames == 1 {
+		if first {
+			first = false
 			r.notes.firstFrame(r.stream, r.sub)
 		}
 		counts, err := r.handle(ctx, f)
@@ -156,13 +170,26 @@ func (r *runner) handle(ctx context.Context, f heldFrame) (bool, error) {
 		r.check.take(f)
 		defer r.check.release(f)
 	}
-	r.mu.Lock()
-	counts, err := r.meter.frame(f)
-	r.mu.Unlock()
+	counts, err := r.measure(f)
 	if err != nil {
 		return false, err
 	}
 	return counts, r.pace.hold(ctx)
+}
+
+// measure shows a frame to the meter, unless it was there before.
+func (r *runner) measure(f heldFrame) (bool, error) {
+	if ready := f.Meta().ReadyNanos; r.fresh && ready != 0 && ready < r.began.Load() {
+		r.skipped++
+		if r.skip != nil {
+			r.skip()
+		}
+		return false, nil
+	}
+	r.frames++
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.meter.frame(f)
 }
 
 // keep is --hold forever: it collects frames until the credit is used up, then
@@ -172,9 +199,7 @@ func (r *runner) keep(ctx context.Context, f heldFrame) (bool, error) {
 		r.check.take(f)
 	}
 	r.pace.kept = append(r.pace.kept, f)
-	r.mu.Lock()
-	counts, err := r.meter.frame(f)
-	r.mu.Unlock()
+	counts, err := r.measure(f)
 	if err != nil || len(r.pace.kept) < max(r.sub.Path().Credit, 1) {
 		return counts, err
 	}
@@ -193,7 +218,7 @@ func (r *runner) finish(began int64, err error) error {
 	}
 	now := r.now()
 	s := summary{
-		stream: r.stream, path: r.sub.Path(), frames: r.frames, stats: r.sub.Stats(), nowNanos: now, tookNanos: now - began,
+		stream: r.stream, path: r.sub.Path(), frames: r.frames, skipped: r.skipped, stats: r.sub.Stats(), nowNanos: now, tookNanos: now - began,
 		verify: r.check.result(), verifyUsed: r.limits.verify,
 	}
 	if text, endErr := r.meter.end(s); endErr != nil {
@@ -224,8 +249,13 @@ func (r *runner) print(text string) error {
 // event is called by the client when something changes.
 func (r *runner) event(e client.Event) {
 	r.notes.event(r.stream, e)
-	if r.onEvents != nil {
-		r.onEvents(e)
+	switch e.Kind {
+	case client.EventConnected, client.EventReconfigured:
+		r.began.Store(r.now())
+	case client.EventEnded:
+		if r.untilEnd {
+			r.cancel(errDone)
+		}
 	}
 }
 

@@ -7,6 +7,8 @@ import (
 	"context"
 	"fmt"
 	"time"
+
+	"github.com/seed-3c7e7623/camd/capture"
 )
 
 // quietAfter is how long a stream may give no frames before its state is said.
@@ -47,9 +49,14 @@ func (r *runner) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 				said = ""
 				continue
 			}
-			if text := r.silence(ctx); text != said {
+			text, ended := r.silence(ctx)
+			if text != said {
 				said = text
 				r.notes.say("%s", text)
+			}
+			if ended && r.untilEnd {
+				cancel(errDone)
+				return
 			}
 		}
 	}
@@ -75,18 +82,19 @@ func (r *runner) tickMeter() error {
 	return r.print(text)
 }
 
-// silence says why a stream may give no frames. It asks the daemon, with a
+// silence says why a stream may give no frames, and whether its camera has come
+// to its end. It asks the daemon, with a
 // time limit of its own so that the watch stays alive.
-func (r *runner) silence(ctx context.Context) string {
+func (r *runner) silence(ctx context.Context) (text string, ended bool) {
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	info, ok := r.state(ctx)
 	if !ok {
-		return fmt.Sprintf("%s: no frame for %v, and no camd answers for it", r.stream, quietAfter)
+		return fmt.Sprintf("%s: no frame for %v, and no camd answers for it", r.stream, quietAfter), false
 	}
-	text := fmt.Sprintf("%s: no frame for %v, camera %s is %s", r.stream, quietAfter, info.Camera, info.State)
+	text = fmt.Sprintf("%s: no frame for %v, camera %s is %s", r.stream, quietAfter, info.Camera, info.State)
 	if info.Problem != "" {
 		text += ": " + info.Problem
 	}
-	return text
+	return text, info.State == capture.StateEnded.String()
 }

@@ -93,8 +93,8 @@ func (d *Daemon) Run(ctx context.Context) error {
 			return errors.Join(fmt.Errorf("opening the socket to other users: %w", err), listener.Close())
 		}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
 	d.server = newServer(d, listener)
 	d.mu.Lock()
 	d.ctx = ctx
@@ -114,8 +114,12 @@ func (d *Daemon) Run(ctx context.Context) error {
 		d.Ready(listener.Dir())
 	}
 	err = d.wait(ctx)
+	var why error
+	if errors.Is(err, backend.ErrEnded) {
+		why, err = err, nil
+	}
 	d.mu.Lock() // no camera starts after this
-	cancel()
+	cancel(why)
 	d.mu.Unlock()
 	d.running.Wait()
 	<-served
@@ -251,7 +255,8 @@ func (d *Daemon) all() []*camera {
 	return slices.Clone(d.cameras)
 }
 
-// wait returns nil after ctx, or when there is nothing left to do.
+// wait returns nil after ctx, or when there is nothing left to do: because
+// nothing more can come, then with backend.ErrEnded.
 func (d *Daemon) wait(ctx context.Context) error {
 	missing := make(chan error, 1)
 	for _, c := range d.all() {
@@ -315,5 +320,8 @@ func (d *Daemon) over() (bool, error) {
 		return false, nil
 	}
 	d.log.Info("every camera has ended")
+	if first == nil {
+		first = backend.ErrEnded
+	}
 	return true, first
 }
