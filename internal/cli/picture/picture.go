@@ -9,7 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"image"
-	"image/jpeg"
+	std "image/jpeg"
 	"image/png"
 	"io"
 	"path/filepath"
@@ -18,6 +18,7 @@ import (
 	"github.com/seed-3c7e7623/camd/convert"
 	"github.com/seed-3c7e7623/camd/frame"
 	"github.com/seed-3c7e7623/camd/internal/cli/y4m"
+	"github.com/seed-3c7e7623/camd/jpeg"
 )
 
 // Format is a kind of picture file.
@@ -86,7 +87,7 @@ func decode(g frame.Geometry, data []byte) (image.Image, error) {
 	r := image.Rect(0, 0, g.Width, g.Height)
 	switch g.Encoding {
 	case frame.JPEG:
-		return jpeg.Decode(bytes.NewReader(data))
+		return decodeJPEG(data)
 	case frame.Mono16, frame.Depth16:
 		img := image.NewGray16(r)
 		return img, convertInto(img.Pix, img.Stride, g.Encoding, true, g, data)
@@ -97,6 +98,18 @@ func decode(g frame.Geometry, data []byte) (image.Image, error) {
 	}
 	img := image.NewNRGBA(r)
 	return img, convertInto(img.Pix, img.Stride, frame.RGBA8, false, g, data)
+}
+
+// decodeJPEG puts in the tables that cameras leave out.
+func decodeJPEG(data []byte) (image.Image, error) {
+	info, err := jpeg.Validate(data, jpeg.Limits{})
+	if err != nil {
+		return nil, err
+	}
+	if info.NeedsTables {
+		data = jpeg.InsertTables(nil, data)
+	}
+	return std.Decode(bytes.NewReader(data))
 }
 
 // grey reports whether there is no colour in an encoding of 8 bits.
