@@ -122,7 +122,12 @@ func (c *call) start() error {
 	if err != nil {
 		return err
 	}
-	files := []int{page}
+	wake, err := c.reader.WakeFile()
+	if err != nil {
+		closeFiles(page)
+		return err
+	}
+	files := []int{page, wake}
 	if end >= 0 {
 		files = append(files, c.pipe[0])
 	}
@@ -185,8 +190,12 @@ func (c *call) reconfig(edit func(r *negotiate.Reconfig, files []int)) error {
 	if err != nil {
 		return err
 	}
-	files := []int{h, p, page}
-	defer closeFiles(h, p, page)
+	wake, err := rd.WakeFile()
+	if err != nil {
+		return err
+	}
+	files := []int{h, p, page, wake}
+	defer closeFiles(h, p, page, wake)
 	m := &negotiate.Reconfig{Stream: c.info(), Layout: layoutOf(c.ring.Layout()), Reader: rd.ID()}
 	if edit != nil {
 		edit(m, files)

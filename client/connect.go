@@ -142,17 +142,17 @@ func (cn *connection) step(o *options, stream string, m *negotiate.Message, file
 		probe := cn.tryOffer(m.Offer, files)
 		return false, ask(cn.conn, &negotiate.Message{Type: negotiate.TypeProbe, Probe: probe})
 	case negotiate.TypeStart:
-		if cn.first == nil || len(files) < 1 || (o.wake == negotiate.WakePipe && len(files) < 2) {
+		if cn.first == nil || len(files) < 2 || (o.wake == negotiate.WakePipe && len(files) < 3) {
 			return false, fmt.Errorf("%w: start without an offer or with %d descriptors", ErrProtocol, len(files))
 		}
-		if err := cn.first.view.Attach(files[0]); err != nil {
+		if err := cn.first.view.Attach(files[0], files[1]); err != nil {
 			return false, fmt.Errorf("%w: %w", ErrProtocol, err)
 		}
 		if o.wake == negotiate.WakePipe {
-			if !isPipe(files[1]) {
+			if !isPipe(files[2]) {
 				return false, fmt.Errorf("%w: the wake-up pipe is none", ErrProtocol)
 			}
-			fd := files.Take(1)
+			fd := files.Take(2)
 			_ = unix.SetNonblock(fd, true) // so that os.File waits through the poller
 			cn.pipe = os.NewFile(uintptr(fd), "camd wake-up pipe")
 		}
@@ -165,10 +165,15 @@ func (cn *connection) step(o *options, stream string, m *negotiate.Message, file
 	return false, nil
 }
 
-// isPipe tells a pipe from what would wake us all the time, or never.
+// isPipe tells a pipe, which camd makes of sockets, from what would wake us all
+// the time, or never.
 func isPipe(fd int) bool {
 	var st unix.Stat_t
-	return unix.Fstat(fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFIFO
+	if unix.Fstat(fd, &st) != nil {
+		return false
+	}
+	kind := st.Mode & unix.S_IFMT
+	return kind == unix.S_IFSOCK || kind == unix.S_IFIFO
 }
 
 // tryOffer maps what is offered and says how that went.

@@ -197,14 +197,14 @@ func (s *Subscription) receive(ctx context.Context, cn *connection) error {
 
 // reconfigure goes over to a new epoch. Frames held from the old one stay.
 func (s *Subscription) reconfigure(cn *connection, r *negotiate.Reconfig, files negotiate.Files) error {
-	if len(files) < 3 {
-		return fmt.Errorf("%w: new epoch with %d descriptors, want 3", ErrProtocol, len(files))
+	if len(files) < 4 {
+		return fmt.Errorf("%w: new epoch with %d descriptors, want 4", ErrProtocol, len(files))
 	}
 	e, err := openEpoch(r.Stream, r.Layout, cn.path.Session, files)
 	if err != nil {
 		return err
 	}
-	if err := e.view.Attach(files[2]); err != nil {
+	if err := e.view.Attach(files[2], files[3]); err != nil {
 		return errors.Join(err, e.view.Close())
 	}
 	e.conn = cn.conn

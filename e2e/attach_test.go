@@ -36,6 +36,7 @@ type attached struct {
 	*raw
 	layout               negotiate.Layout
 	header, pixels, page int // descriptors
+	wake                 int // descriptor of the word of wake-ups
 	pipe                 int // -1 with futex
 	headerMap, mine      []byte
 }
@@ -54,12 +55,12 @@ func attach(t testing.TB, dir string, wake negotiate.WakeKind) *attached {
 	proof := negotiate.Proof(m.Offer.Challenge, a.headerMap[probeAt:probeAt+negotiate.ProbeBytes])
 	a.send(fmt.Sprintf(`{"type":"probe","probe":{"ok":true,"proof":%q}}`, proof))
 	m, fds = a.receiveFiles()
-	if m.Start == nil || len(fds) < 1 {
-		t.Fatalf("no start with a page: %+v, %v", m, fds)
+	if m.Start == nil || len(fds) < 2 {
+		t.Fatalf("no start with a page and a word of wake-ups: %+v, %v", m, fds)
 	}
-	a.page = fds[0]
-	if len(fds) > 1 {
-		a.pipe = fds[1]
+	a.page, a.wake = fds[0], fds[1]
+	if len(fds) > 2 {
+		a.pipe = fds[2]
 	}
 	a.mine = a.mapFile(a.page, int(a.layout.PageBytes), unix.PROT_READ|unix.PROT_WRITE)
 	return a

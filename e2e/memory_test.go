@@ -6,7 +6,6 @@ package e2e
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"os"
 	"testing"
 	"unsafe"
@@ -215,36 +214,42 @@ var memoryAttacks = []struct {
 		a.u32(waitingAt).Store(1)
 		a.evicted(negotiate.ReasonMisbehaved)
 	}, "closed its wake-up pipe"},
-	{"fills its pipe", negotiate.WakePipe, func(t *testing.T, a *attached) {
-		w, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", a.pipe), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0)
-		if err != nil {
-			if errors.Is(err, fs.ErrPermission) {
-				return // even better
-			}
+	{"writes into its pipe and never reads it", negotiate.WakePipe, func(t *testing.T, a *attached) {
+		if w, err := unix.Open(fmt.Sprintf("/proc/self/fd/%d", a.pipe), unix.O_WRONLY|unix.O_NONBLOCK|unix.O_CLOEXEC, 0); err == nil {
+			_ = unix.Close(w)
+			t.Error("the pipe can be opened for writing")
+		}
+		if _, err := unix.SendmsgN(a.pipe, make([]byte, 4096), nil, nil, unix.MSG_NOSIGNAL|unix.MSG_DONTWAIT); !errors.Is(err, unix.EPIPE) {
+			t.Errorf("writing into the pipe: %v, want %v", err, unix.EPIPE)
+		}
+		// The daemon's write would block later, if its end had the same flags.
+		if err := unix.SetNonblock(a.pipe, false); err != nil {
 			t.Fatal(err)
 		}
-		defer unix.Close(w)
-		if _, err := unix.FcntlInt(uintptr(a.pipe), unix.F_SETPIPE_SZ, 4096); err != nil {
-			t.Fatalf("shrinking: %v", err)
-		}
-		for block := make([]byte, 4096); ; {
-			if _, err := unix.Write(w, block); errors.Is(err, unix.EAGAIN) {
-				break
-			} else if err != nil {
-				t.Fatal(err)
-			}
-		}
-		for _, fd := range []int{w, a.pipe} {
-			if err := unix.SetNonblock(fd, false); err != nil {
-				t.Fatal(err)
-			}
-		}
-		// The daemon's write would block now, if its end had the same flags.
+		_ = unix.SetsockoptInt(a.pipe, unix.SOL_SOCKET, unix.SO_RCVBUF, 1)
 		for range 30 {
 			a.u32(waitingAt).Store(1)
 			a.takes(1)
 		}
 	}, ""},
+	{"takes the wake-ups of its user's word", negotiate.WakeFutex, func(t *testing.T, a *attached) {
+		if err := mapWritable(a.wake); err == nil {
+			t.Error("the word of wake-ups can be mapped for writing")
+		}
+		for range 30 {
+			a.u32(waitingAt).Store(1)
+			a.takes(1)
+		}
+	}, ""},
+}
+
+// mapWritable tries to map the first page of a descriptor for writing.
+func mapWritable(fd int) error {
+	b, err := unix.Mmap(fd, 0, os.Getpagesize(), unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED)
+	if err == nil {
+		_ = unix.Munmap(b)
+	}
+	return err
 }
 
 // TestHostileReader has a good reader beside each attack on shared memory.

@@ -28,8 +28,8 @@ const (
 	TypeHello    Type = "hello"    // C: wants to subscribe
 	TypeOffer    Type = "offer"    // D: with fds: ring header, ring pixels
 	TypeProbe    Type = "probe"    // C: result of mapping what was offered
-	TypeStart    Type = "start"    // D: with fds: the reader's page, then the wake pipe if asked for
-	TypeReconfig Type = "reconfig" // D: a new epoch, with fds: header, pixels, page
+	TypeStart    Type = "start"    // D: with fds: the reader's page, wake-up memory, then the wake pipe if asked for
+	TypeReconfig Type = "reconfig" // D: a new epoch, with fds: header, pixels, page, wake-up memory
 	TypeAck      Type = "ack"      // C: the new epoch is mapped, grants may begin
 	TypeKick     Type = "kick"     // C: look at my returned leases now
 	TypeEvict    Type = "evict"    // D: the subscription is over because of the reader's doing

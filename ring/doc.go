@@ -5,9 +5,9 @@
 // processes through shared memory without ever waiting for one of them.
 //
 // The writer's side is [Ring]. It owns three kinds of memory: a header that
-// readers map read-only (slot records, the wake-up counter), the pixels, also
-// read-only for readers, and one page for each reader that this reader may
-// write. Every value in such a page is taken for hostile: it is loaded once,
+// readers map read-only (slot records), the pixels, also read-only for readers,
+// one page for each reader that this reader may write, and for each user a word
+// that counts wake-ups. Every value in a page is taken for hostile: it is loaded once,
 // clamped and compared with the truth, which lives in private memory.
 //
 // The rules, each of which package check removes in turn to see that something

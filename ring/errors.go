@@ -20,6 +20,9 @@ var (
 	ErrConfig = errors.New("invalid ring configuration")
 	// ErrMisbehaved: a reader wrote something into its page that it cannot have meant.
 	ErrMisbehaved = errors.New("reader broke the slot protocol")
+	// ErrWakeClosed: a reader closed its end of the wake-up pipe. A process that
+	// is being killed does that, a moment before its socket ends.
+	ErrWakeClosed = errors.New("reader closed its wake-up pipe")
 	// ErrHeldTooLong: a reader sat on a slot while it was needed.
 	ErrHeldTooLong = errors.New("reader held a frame too long while slots were needed")
 )

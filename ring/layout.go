@@ -36,7 +36,6 @@ const (
 	hdrStride   = 48  // u64: bytes from slot to slot in the pixel memory
 	hdrPixels   = 56  // u64: bytes of the pixel memory
 	hdrProbe    = 64  // 32 random bytes that prove a mapping
-	hdrWake     = 128 // u32: counts wake-ups, the futex
 	hdrRetired  = 192 // u32: 1 when no more frames will come
 	recordStart = 256
 

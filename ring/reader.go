@@ -25,6 +25,7 @@ type Reader struct {
 	ring   *Ring
 	credit int
 	page   *linux.Memory
+	group  *group
 	pipe   int // write end of the wake-up pipe, -1 = futex
 
 	started bool
@@ -42,7 +43,32 @@ type Reader struct {
 // the non-blocking write end of its wake-up pipe, which the ring closes, or -1
 // for a reader that waits on the futex. Grants begin with Start. It fails with
 // ErrFull, ErrRetired or linux.ErrNoMemory.
-func (r *Ring) AddReader(credit, pipe int) (*Reader, error) {
+func (r *Ring) AddReader(credit, pipe int) (*Reader, error) { return r.AddReaderOf(0, credit, pipe) }
+
+// Room is ErrFull or ErrRetired when a reader with this credit would be refused
+// now.
+func (r *Ring) Room(credit int) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.admits(credit)
+}
+
+// admits is Room with mu held.
+func (r *Ring) admits(credit int) error {
+	switch {
+	case r.retired:
+		return ErrRetired
+	case len(r.readers) >= r.cfg.MaxReaders:
+		return fmt.Errorf("%w: %d of %d subscribers", ErrFull, len(r.readers), r.cfg.MaxReaders)
+	case r.cfg.Budget > 0 && r.reserved+credit+1 > r.cfg.Budget:
+		return fmt.Errorf("%w: %d of %d slots are reserved, %d more were asked for", ErrFull, r.reserved, r.cfg.Budget, credit+1)
+	}
+	return nil
+}
+
+// AddReaderOf is AddReader for a reader that shares its futex with no reader of
+// another group, for example of another user.
+func (r *Ring) AddReaderOf(key, credit, pipe int) (*Reader, error) {
 	if credit < 1 || credit > MaxCredit {
 		return nil, fmt.Errorf("%w: credit %d, want 1 to %d", ErrConfig, credit, MaxCredit)
 	}
@@ -57,16 +83,15 @@ func (r *Ring) AddReader(credit, pipe int) (*Reader, error) {
 		_ = page.Close()
 		return nil, err
 	}
-	switch {
-	case r.retired:
-		return fail(ErrRetired)
-	case len(r.readers) >= r.cfg.MaxReaders:
-		return fail(fmt.Errorf("%w: %d of %d subscribers", ErrFull, len(r.readers), r.cfg.MaxReaders))
-	case r.cfg.Budget > 0 && r.reserved+credit+1 > r.cfg.Budget:
-		return fail(fmt.Errorf("%w: %d of %d slots are reserved, %d more were asked for", ErrFull, r.reserved, r.cfg.Budget, credit+1))
+	if err := r.admits(credit); err != nil {
+		return fail(err)
+	}
+	g, err := r.join(key)
+	if err != nil {
+		return fail(err)
 	}
 	rd := &Reader{
-		id: r.freeID(), ring: r, credit: credit, page: page, pipe: pipe,
+		id: r.freeID(), ring: r, credit: credit, page: page, group: g, pipe: pipe,
 		held: make([]lease, 0, credit+2), done: make(chan struct{}),
 	}
 	r.reserved += credit + 1
@@ -109,6 +134,17 @@ func (rd *Reader) PageFile() (int, error) {
 		return -1, ErrRetired
 	}
 	return duplicate(rd.page.FD)
+}
+
+// WakeFile is a duplicate of the descriptor of the wake-up memory, which the
+// caller closes.
+func (rd *Reader) WakeFile() (int, error) {
+	rd.ring.wakeMu.Lock()
+	defer rd.ring.wakeMu.Unlock()
+	if rd.closed {
+		return -1, ErrRetired
+	}
+	return duplicate(rd.group.memory.FD)
 }
 
 // Start begins to grant frames, first the retained one.
@@ -160,6 +196,7 @@ func (rd *Reader) close() {
 	rd.closed = true
 	rd.started = false
 	_ = rd.page.Close()
+	rd.ring.leave(rd.group)
 	if rd.pipe >= 0 {
 		_ = unix.Close(rd.pipe)
 		rd.pipe = -1

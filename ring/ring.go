@@ -69,15 +69,17 @@ type Ring struct {
 	lastBreak uint64
 	writing   int
 	readers   []*Reader
-	reserved  int // slots reserved by readers
+	groups    []*group // of readers that share a futex
+	reserved  int      // slots reserved by readers
 	retired   bool
 	unmapped  bool
 	stats     Stats
 
 	// wakeMu is taken before mu is released by whoever has readers to wake, so
 	// that pipes and the header stay open while the system calls run outside mu.
-	wakeMu    sync.Mutex
-	wakePipes []*Reader
+	wakeMu     sync.Mutex
+	wakePipes  []*Reader
+	wakeGroups []wakeGroup
 }
 
 // New makes the memory of a ring: every page is there and sealed when it

@@ -67,7 +67,12 @@ func (rg *rig) commit(slot int) uint64 {
 // open subscribes in this process, through its own mappings.
 func (rg *rig) open(credit, pipe int) (*Reader, *View) {
 	rg.t.Helper()
-	rd, err := rg.AddReader(credit, pipe)
+	return rg.openOf(0, credit, pipe)
+}
+
+func (rg *rig) openOf(user, credit, pipe int) (*Reader, *View) {
+	rg.t.Helper()
+	rd, err := rg.AddReaderOf(user, credit, pipe)
 	if err != nil {
 		rg.t.Fatal(err)
 	}
@@ -83,10 +88,14 @@ func (rg *rig) open(credit, pipe int) (*Reader, *View) {
 	if err != nil {
 		rg.t.Fatal(err)
 	}
-	if err := v.Attach(page); err != nil {
+	wake, err := rd.WakeFile()
+	if err != nil {
 		rg.t.Fatal(err)
 	}
-	for _, fd := range []int{h, p, page} {
+	if err := v.Attach(page, wake); err != nil {
+		rg.t.Fatal(err)
+	}
+	for _, fd := range []int{h, p, page, wake} {
 		_ = unix.Close(fd)
 	}
 	rg.t.Cleanup(func() { _ = v.Close() })
@@ -299,8 +308,50 @@ func TestPipeWake(t *testing.T) {
 	v.Arm()
 	rg.publish()
 	wantEnded(t, rd)
-	if !errors.Is(rd.Err(), ErrMisbehaved) {
+	if !errors.Is(rd.Err(), ErrWakeClosed) {
 		t.Errorf("a closed pipe ended the reader with %v", rd.Err())
+	}
+}
+
+// A reader that lets its wake-ups pile up costs the writer nothing.
+func TestFullPipe(t *testing.T) {
+	p, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_NONBLOCK|unix.SOCK_CLOEXEC, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unix.Close(p[0])
+	rg := newRig(t, nil)
+	rd, v := rg.open(2, p[1])
+	for range 2000 {
+		v.Arm()
+		rg.publish()
+	}
+	if _, err := unix.Write(p[1], wakeByte); !errors.Is(err, unix.EAGAIN) {
+		t.Errorf("the pipe is not full: %v", err)
+	}
+	if rd.Err() != nil {
+		t.Errorf("ended with %v", rd.Err())
+	}
+}
+
+// Readers of different users share no futex: each user's costs one system call,
+// and what one does on its word does not reach the other.
+func TestFutexPerUser(t *testing.T) {
+	rg := newRig(t, func(c *Config) { c.Slots, c.MaxReaders = SlotsFor(1, 6, 2), 6 })
+	var views []*View
+	for i := range 6 {
+		_, v := rg.openOf(1000+i%2, 2, -1)
+		views = append(views, v)
+	}
+	for _, v := range views {
+		v.Arm()
+	}
+	rg.publish()
+	if n := rg.Stats().FutexWakes; n != 2 {
+		t.Errorf("%d wake-ups for the readers of two users, want 2", n)
+	}
+	if n := len(rg.groups); n != 2 {
+		t.Errorf("%d words of wake-ups, want 2", n)
 	}
 }
 

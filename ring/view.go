@@ -24,6 +24,7 @@ type View struct {
 	hdr    area
 	pixels []byte
 	page   area
+	wake   area
 	fence  atomic.Uint32 // orders reads of pixels before the look at the generation
 }
 
@@ -77,20 +78,23 @@ func (v *View) checkHeader() error {
 	return nil
 }
 
-// Attach maps the reader's own page.
-func (v *View) Attach(pageFD int) error {
+// Attach maps the reader's own page and the memory of its wake-ups.
+func (v *View) Attach(pageFD, wakeFD int) error {
 	page, err := linux.MapFile(pageFD, v.layout.PageBytes, true)
 	if err != nil {
 		return fmt.Errorf("mapping the reader's page: %w", err)
 	}
 	v.page = page
+	if v.wake, err = linux.MapFile(wakeFD, linux.PageRound(wakeBytes), false); err != nil {
+		return fmt.Errorf("mapping the wake-up memory: %w", err)
+	}
 	return nil
 }
 
 // Close unmaps everything. No lease of this view may be in use.
 func (v *View) Close() error {
 	var errs []error
-	for _, m := range []*[]byte{(*[]byte)(&v.hdr), &v.pixels, (*[]byte)(&v.page)} {
+	for _, m := range []*[]byte{(*[]byte)(&v.hdr), &v.pixels, (*[]byte)(&v.page), (*[]byte)(&v.wake)} {
 		if *m != nil {
 			errs = append(errs, unix.Munmap(*m))
 			*m = nil
@@ -171,7 +175,7 @@ func (v *View) Release(w Word) (kick bool) {
 // and goes to sleep only if that is empty; Disarm ends the wait in any case.
 // The returned count is for Wait.
 func (v *View) Arm() uint32 {
-	count := v.hdr.u32(hdrWake).Load()
+	count := v.wake.u32(wakeCount).Load()
 	v.page.u32(pageWaiting).Store(1)
 	return count
 }
@@ -182,13 +186,13 @@ func (v *View) Disarm() { v.page.u32(pageWaiting).Store(0) }
 // Wait sleeps until the writer wakes its readers, unless it has done so since
 // Arm, or until timeout.
 func (v *View) Wait(count uint32, timeout time.Duration) {
-	linux.FutexWait((*uint32)(addressOf(v.hdr.u32(hdrWake))), count, timeout)
+	linux.FutexWait((*uint32)(addressOf(v.wake.u32(wakeCount))), count, timeout)
 }
 
 // WakeAll wakes every waiter of the ring, so that a wait in this process can be
 // given up early. Waiters elsewhere look at their mailbox and sleep again.
 func (v *View) WakeAll() {
-	linux.FutexWake((*uint32)(addressOf(v.hdr.u32(hdrWake))), 1<<30)
+	linux.FutexWake((*uint32)(addressOf(v.wake.u32(wakeCount))), 1<<30)
 }
 
 // String names the ring in messages.

@@ -5,8 +5,6 @@ package ring
 
 import (
 	"errors"
-	"fmt"
-	"math"
 
 	"golang.org/x/sys/unix"
 
@@ -14,6 +12,12 @@ import (
 )
 
 var wakeByte = []byte{1}
+
+// wakeGroup is a group with the number of its readers that wait.
+type wakeGroup struct {
+	group *group
+	n     int
+}
 
 // unlockAndWake releases mu and wakes the readers that wait, if wake says that
 // something was granted. The order is what makes a lost wake-up impossible: the
@@ -28,7 +32,7 @@ func (r *Ring) unlockAndWake(wake bool) {
 		r.mu.Unlock()
 		return
 	}
-	locked, futex := false, false
+	locked := false
 	for _, rd := range r.readers {
 		if rd.closed {
 			continue
@@ -40,28 +44,34 @@ func (r *Ring) unlockAndWake(wake bool) {
 		if !locked {
 			locked = true
 			r.wakeMu.Lock()
-			r.wakePipes = r.wakePipes[:0]
+			r.wakePipes, r.wakeGroups = r.wakePipes[:0], r.wakeGroups[:0]
 		}
-		if rd.pipe >= 0 {
+		switch {
+		case rd.pipe >= 0:
 			r.wakePipes = append(r.wakePipes, rd)
-		} else {
-			futex = true
+		case rd.group.flagged == 0:
+			r.wakeGroups = append(r.wakeGroups, wakeGroup{rd.group, 1})
+			rd.group.flagged = len(r.wakeGroups)
+		default:
+			r.wakeGroups[rd.group.flagged-1].n++
 		}
 	}
-	counter := area(r.hdr.Data).u32(hdrWake)
-	counter.Add(1)
+	for _, g := range r.groups {
+		g.counter().Add(1)
+		g.flagged = 0
+	}
 	if !locked {
 		r.mu.Unlock()
 		return
 	}
-	if futex {
-		r.stats.FutexWakes++
-	}
+	r.stats.FutexWakes += uint64(len(r.wakeGroups))
 	r.stats.PipeWakes += uint64(len(r.wakePipes))
 	r.mu.Unlock()
 
-	if futex {
-		linux.FutexWake((*uint32)(addressOf(counter)), math.MaxInt32)
+	for _, w := range r.wakeGroups {
+		// Not more than have said that they wait: however many others queue up
+		// on the word, this call stays short.
+		linux.FutexWake((*uint32)(addressOf(w.group.counter())), w.n)
 	}
 	var broken []*Reader
 	for _, rd := range r.wakePipes {
@@ -75,7 +85,7 @@ func (r *Ring) unlockAndWake(wake bool) {
 
 	for _, rd := range broken {
 		r.mu.Lock()
-		r.end(rd, fmt.Errorf("%w: closed its wake-up pipe", ErrMisbehaved))
+		r.end(rd, ErrWakeClosed)
 		r.mu.Unlock()
 	}
 }

@@ -85,6 +85,19 @@ func TestProbeTimeout(t *testing.T) {
 	}
 }
 
+// Offers that nobody answers take no place: they must not keep others out.
+func TestUnansweredOffersTakeNoPlace(t *testing.T) {
+	rg := newRig(t)
+	r := rg.newRing(func(c *ring.Config) { c.MaxReaders = 1 })
+	for range 5 {
+		rg.call(negotiate.Hello{}).receive(negotiate.TypeOffer)
+	}
+	if u := r.Usage(); u.Readers != 0 {
+		t.Fatalf("%d places are taken by offers", u.Readers)
+	}
+	rg.join(negotiate.Hello{})
+}
+
 func TestRingFullSaysHowMuch(t *testing.T) {
 	rg := newRig(t)
 	rg.newRing(func(c *ring.Config) { c.Budget = 5 })
@@ -137,7 +150,7 @@ func TestStreamEndsBetweenOfferAndProbe(t *testing.T) {
 }
 
 func TestStartCarriesPageAndPipe(t *testing.T) {
-	cases := map[negotiate.WakeKind]int{"": 1, negotiate.WakeFutex: 1, negotiate.WakePipe: 2}
+	cases := map[negotiate.WakeKind]int{"": 2, negotiate.WakeFutex: 2, negotiate.WakePipe: 3}
 	for wake, files := range cases {
 		t.Run("wake "+string(wake), func(t *testing.T) {
 			rg := newRig(t)

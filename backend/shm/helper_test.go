@@ -210,7 +210,7 @@ func (rg *rig) join(h negotiate.Hello) *peer {
 	p := rg.call(h)
 	p.send(p.offered())
 	_, files := p.receive(negotiate.TypeStart)
-	if err := p.view.Attach(files[0]); err != nil {
+	if err := p.view.Attach(files[0], files[1]); err != nil {
 		rg.t.Fatal(err)
 	}
 	rg.started(p)
@@ -244,7 +244,7 @@ func (p *peer) reconfigured() (epoch uint64) {
 	m, files := p.receive(negotiate.TypeReconfig)
 	_ = p.view.Close()
 	p.view = p.open(m.Reconfig.Layout, files)
-	if err := p.view.Attach(files[2]); err != nil {
+	if err := p.view.Attach(files[2], files[3]); err != nil {
 		p.t.Fatal(err)
 	}
 	return m.Reconfig.Layout.Epoch

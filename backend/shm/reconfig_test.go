@@ -106,7 +106,7 @@ func TestNewcomerTakesNoPlaceAtAChangeOfFormat(t *testing.T) {
 		rg.newRing(func(c *ring.Config) { c.MaxReaders = 1 })
 		p := rg.join(negotiate.Hello{})
 		rg.newRing(func(c *ring.Config) { c.MaxReaders = 1 })
-		_, _, err := rg.addReader(2, func() (int, error) { return -1, nil })
+		_, err := addReader(rg.current(), 0, 2, func() (int, error) { return -1, nil })
 		if !errors.Is(err, ring.ErrFull) {
 			t.Fatalf("a newcomer got %v, want %v", err, ring.ErrFull)
 		}

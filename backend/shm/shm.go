@@ -9,7 +9,6 @@ package shm
 import (
 	"cmp"
 	"context"
-	"errors"
 	"log/slog"
 	"slices"
 	"sync"
@@ -130,30 +129,14 @@ func (b *Backend) Serve(ctx context.Context, conn *negotiate.Conn, h *negotiate.
 	return s.serve(ctx)
 }
 
-// addReader makes a reader in the newest epoch, which may change meanwhile.
-func (b *Backend) addReader(credit int, pipe func() (int, error)) (*ring.Ring, *ring.Reader, error) {
-	for {
-		r := b.current()
-		if r == nil {
-			return nil, nil, backend.Declined(negotiate.BackendSHM, negotiate.ReasonNotReady, "the camera has not delivered a format yet")
-		}
-		rd, err := addReader(r, credit, pipe)
-		if err == nil {
-			return r, rd, nil
-		}
-		if !errors.Is(err, ring.ErrRetired) || b.current() == r {
-			return nil, nil, err
-		}
-	}
-}
-
 // addReader hands the reader its end of the wake-up pipe.
-func addReader(r *ring.Ring, credit int, pipe func() (int, error)) (*ring.Reader, error) {
+// Readers of one user share a futex.
+func addReader(r *ring.Ring, uid, credit int, pipe func() (int, error)) (*ring.Reader, error) {
 	fd, err := pipe()
 	if err != nil {
 		return nil, err
 	}
-	rd, err := r.AddReader(credit, fd)
+	rd, err := r.AddReaderOf(uid, credit, fd)
 	if err != nil {
 		closeAll(fd)
 		return nil, err

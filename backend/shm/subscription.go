@@ -13,8 +13,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/sys/unix"
-
 	"github.com/seed-3c7e7623/camd/backend"
 	"github.com/seed-3c7e7623/camd/internal/linux"
 	"github.com/seed-3c7e7623/camd/negotiate"
@@ -24,6 +22,10 @@ import (
 // exitPoll is how often a silent peer's process is looked at. The end of the
 // socket says the same at once, unless the process left it to a child.
 const exitPoll = 100 * time.Millisecond
+
+// exitGrace is how long the parts of a process that is being killed may take to
+// go one after the other.
+const exitGrace = 500 * time.Millisecond
 
 // warnEvery is the least time between two lines about one subscription's frames.
 const warnEvery = time.Minute
@@ -36,7 +38,7 @@ type subscription struct {
 	hello    *negotiate.Hello
 	rejected []negotiate.Rejected
 	since    time.Time
-	pipe     [2]int        // wake-up pipe: the client's end until START, our original of the write end
+	pipe     [2]int        // wake-up pipe, a pair of sockets: the client's end until START, our original of the write end
 	changed  chan struct{} // a new epoch is to be announced
 	log      *slog.Logger
 
@@ -62,16 +64,20 @@ func (s *subscription) agree() error {
 	peer := s.conn.Peer()
 	s.log = s.b.Log.With("stream", s.b.Stream, "subscriber", peer.PID, "backend", negotiate.BackendSHM)
 	if s.hello.Wake == negotiate.WakePipe {
-		if err := unix.Pipe2(s.pipe[:], unix.O_CLOEXEC|unix.O_NONBLOCK); err != nil {
+		if err := s.makePipe(); err != nil {
 			return backend.Declined(negotiate.BackendSHM, negotiate.ReasonLimit, "wake-up pipe: %v", err)
 		}
 	}
 	credit := s.b.credit(s.hello)
-	r, rd, err := s.b.addReader(credit, s.pipeEnd)
-	if err != nil {
+	r := s.b.current()
+	if r == nil {
+		return s.declined(ring.ErrRetired)
+	}
+	// The place is taken once the client has shown that it means it: offers that
+	// are never answered must not keep others out.
+	if err := r.Room(credit); err != nil {
 		return s.declined(err)
 	}
-	s.ring, s.reader = r, rd
 	want := r.Probe()
 	if want == nil {
 		return s.declined(ring.ErrRetired)
@@ -88,6 +94,11 @@ func (s *subscription) agree() error {
 	if err := s.probe(challenge, want); err != nil {
 		return err
 	}
+	rd, err := addReader(r, peer.UID, credit, s.pipeEnd)
+	if err != nil {
+		return s.declined(err)
+	}
+	s.ring, s.reader = r, rd
 	start := &negotiate.Start{Reader: rd.ID(), Credit: credit}
 	if err := s.send(&negotiate.Message{Type: negotiate.TypeStart, Start: start}, nil, rd); err != nil {
 		return s.failed(err)
@@ -255,6 +266,11 @@ func (s *subscription) mayWarn(now time.Time) bool {
 func (s *subscription) evict(ctx context.Context) {
 	s.mu.Lock()
 	err := s.reader.Err()
+	s.mu.Unlock()
+	if errors.Is(err, ring.ErrWakeClosed) && s.goes(ctx) {
+		return
+	}
+	s.mu.Lock()
 	s.evicted = err
 	s.mu.Unlock()
 	reason := negotiate.ReasonMisbehaved
@@ -289,13 +305,26 @@ func (s *subscription) evict(ctx context.Context) {
 	}
 }
 
+// goes waits a moment for the end of a client whose wake-up pipe is closed:
+// when a process is killed, that can come before the end of its socket.
+func (s *subscription) goes(ctx context.Context) bool {
+	t := time.NewTimer(exitGrace)
+	defer t.Stop()
+	select {
+	case <-ctx.Done():
+		return true
+	case <-t.C:
+		return s.conn.PeerExited()
+	}
+}
+
 // reserve makes the subscription's place in a new epoch and has it announced.
 // It never waits for the client.
 func (s *subscription) reserve(r *ring.Ring) {
 	s.mu.Lock()
 	credit := s.reader.Credit()
 	s.mu.Unlock()
-	rd, err := addReader(r, credit, s.pipeEnd)
+	rd, err := addReader(r, s.conn.Peer().UID, credit, s.pipeEnd)
 	s.mu.Lock()
 	stale := s.next.reader
 	s.next = place{ring: r, reader: rd, err: err}

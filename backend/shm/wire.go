@@ -23,8 +23,8 @@ func layoutMessage(l ring.Layout) negotiate.Layout {
 	}
 }
 
-// send attaches, in this order, header and pixels of r, the page of rd, and
-// with START the client's end of the wake-up pipe.
+// send attaches, in this order, header and pixels of r, page and wake-up memory
+// of rd, and with START the client's end of the wake-up pipe.
 func (s *subscription) send(m *negotiate.Message, r *ring.Ring, rd *ring.Reader) error {
 	var fds []int
 	defer func() { closeAll(fds...) }()
@@ -41,12 +41,30 @@ func (s *subscription) send(m *negotiate.Message, r *ring.Ring, rd *ring.Reader)
 			return err
 		}
 		fds = append(fds, page)
+		wake, err := rd.WakeFile()
+		if err != nil {
+			return err
+		}
+		fds = append(fds, wake)
 	}
 	all := fds
 	if m.Type == negotiate.TypeStart && s.pipe[0] >= 0 {
 		all = append(append([]int(nil), fds...), s.pipe[0])
 	}
 	return s.conn.Send(m, all...)
+}
+
+// makePipe makes the wake-up pipe. It is a pair of sockets and no pipe(2): a
+// reader can hold a pipe's lock for as long as it likes, by reading into memory
+// whose page fault it does not answer, and a write would wait for that without
+// regard to O_NONBLOCK. Nothing goes the other way.
+func (s *subscription) makePipe() error {
+	p, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC|unix.SOCK_NONBLOCK, 0)
+	if err != nil {
+		return err
+	}
+	s.pipe = p
+	return unix.Shutdown(p[1], unix.SHUT_RD)
 }
 
 // pipeEnd duplicates the write end of the wake-up pipe for one epoch's reader,
