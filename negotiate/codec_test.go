@@ -197,6 +197,9 @@ func TestTextsAreTidied(t *testing.T) {
 	if got := text(long); len(got) > maxText || !strings.HasSuffix(got, "…") {
 		t.Errorf("long text is cut to %d bytes ending in %q", len(got), got[len(got)-4:])
 	}
+	if got, want := text("a\u202eb\u2066c\u200fd\u061ce\u2028f"), "abcde f"; got != want {
+		t.Errorf("text with characters that turn its direction became %q, want %q", got, want)
+	}
 	if got := text("short"); got != "short" {
 		t.Errorf("short text became %q", got)
 	}

@@ -25,10 +25,12 @@ type Conn struct {
 	// DefaultWriteTimeout.
 	WriteTimeout time.Duration
 
-	socket   *net.UnixConn
-	raw      syscall.RawConn
-	peer     Peer
-	maxFiles int // descriptors taken in from the peer
+	socket *net.UnixConn
+	raw    syscall.RawConn
+	peer   Peer
+	side   side
+	dir    string // that a client dialed
+	closed chan struct{}
 
 	pidfdMu sync.Mutex
 	pidfd   int // -1: none
@@ -41,6 +43,8 @@ type Conn struct {
 
 	receiveMu sync.Mutex
 	receive   receiver
+	pace      pacer
+	unknown   int // messages of unknown types so far
 
 	closeOnce  sync.Once
 	closeError error
@@ -49,8 +53,8 @@ type Conn struct {
 // newConn takes over a connected socket. A client takes descriptors in, a
 // daemon none: it never lets the kernel install them, because closing a
 // descriptor of somebody's FUSE file can block for good.
-func newConn(socket *net.UnixConn, maxFiles int) (*Conn, error) {
-	c := &Conn{socket: socket, maxFiles: maxFiles, pidfd: -1}
+func newConn(socket *net.UnixConn, s side) (*Conn, error) {
+	c := &Conn{socket: socket, side: s, pidfd: -1, closed: make(chan struct{})}
 	fail := func(err error) (*Conn, error) {
 		_ = c.Close()
 		return nil, err
@@ -78,6 +82,9 @@ func (c *Conn) Send(m *Message, fds ...int) error {
 	packet, err := encode(m)
 	if err != nil {
 		return err
+	}
+	if len(packet) > c.side.send {
+		return fmt.Errorf("%w: %s takes %d bytes, the other side accepts %d", ErrMessage, m.Type, len(packet), c.side.send)
 	}
 	if len(fds) > MaxFiles {
 		return fmt.Errorf("%w: %s with %d descriptors, a packet has at most %d", ErrMessage, m.Type, len(fds), MaxFiles)
@@ -149,6 +156,7 @@ func peerGone(err error) error {
 // net.ErrClosed. It may be called more than once and from any goroutine.
 func (c *Conn) Close() error {
 	c.closeOnce.Do(func() {
+		close(c.closed)
 		c.closeError = c.socket.Close()
 		c.pidfdMu.Lock()
 		defer c.pidfdMu.Unlock()

@@ -113,10 +113,10 @@ func TestHostilePackets(t *testing.T) {
 		s := `{"type":"bye","x":""}`
 		return s[:len(s)-2] + strings.Repeat("x", n-len(s)) + s[len(s)-2:]
 	}
-	const toClient, toDaemon = MaxFiles, 0
+	toClient, toDaemon := clientSide, daemonSide
 	for _, c := range []struct {
 		name   string
-		to     int
+		to     side
 		packet string
 		files  int
 		want   error // nil: the packet is fine
@@ -127,9 +127,11 @@ func TestHostilePackets(t *testing.T) {
 		{"empty", toDaemon, "", 0, ErrProtocol, "empty packet"},
 		{"empty with descriptors", toClient, "", 3, ErrProtocol, "empty packet"},
 		{"empty with too many", toClient, "", 5, ErrProtocol, "more than 4"},
-		{"as large as allowed", toDaemon, filled(MaxPacket), 0, nil, ""},
-		{"one byte too large", toDaemon, filled(MaxPacket + 1), 0, ErrProtocol, "more than 65536"},
-		{"huge", toDaemon, filled(150 << 10), 0, ErrProtocol, "more than 65536"},
+		{"as large as allowed", toDaemon, filled(MaxRequest), 0, nil, ""},
+		{"one byte too large", toDaemon, filled(MaxRequest + 1), 0, ErrProtocol, "more than 8192"},
+		{"huge", toDaemon, filled(150 << 10), 0, ErrProtocol, "more than 8192"},
+		{"as large as allowed for a client", toClient, filled(MaxPacket), 0, nil, ""},
+		{"one byte too large for a client", toClient, filled(MaxPacket + 1), 0, ErrProtocol, "more than 65536"},
 		{"huge with descriptors", toClient, filled(150 << 10), 4, ErrProtocol, "more than 65536"},
 		{"garbage with descriptors", toClient, "[", 4, ErrProtocol, "JSON"},
 		{"a descriptor for the daemon", toDaemon, string(kickPacket), 1, ErrProtocol, "none are allowed"},
@@ -181,8 +183,8 @@ func TestNoDescriptorFree(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, files, err := client.Receive(soon())
-	if !errors.Is(err, ErrProtocol) || len(files) != 0 || !strings.Contains(err.Error(), "limit on open files") {
-		t.Errorf("got %v, %v; want ErrProtocol that names the limit", files, err)
+	if !errors.Is(err, ErrOpenFiles) || !errors.Is(err, unix.EMFILE) || errors.Is(err, ErrProtocol) || len(files) != 0 {
+		t.Errorf("got %v, %v; want ErrOpenFiles, which is no fault of the daemon", files, err)
 	}
 	release()
 }
@@ -273,6 +275,15 @@ func TestReceiveDeadline(t *testing.T) {
 	}
 	if m, _, err := daemon.Receive(time.Time{}); err != nil || m.Type != TypeKick {
 		t.Errorf("after it: %v, %v", m, err)
+	}
+}
+
+// A daemon that is stopped is named by its directory.
+func TestSilentDaemonIsNamed(t *testing.T) {
+	client, _ := connected(t)
+	_, _, err := client.Receive(time.Now().Add(-time.Hour))
+	if want := "camd in " + client.dir + " does not answer"; !errors.Is(err, os.ErrDeadlineExceeded) || err.Error() != want {
+		t.Errorf("got %q, want %q and a deadline error", err, want)
 	}
 }
 

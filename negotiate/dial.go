@@ -46,10 +46,11 @@ func dial(ctx context.Context, dir string, env Environment) (*Conn, error) {
 		}
 		return nil, fmt.Errorf("%w at %s: %w", kind, path, err)
 	}
-	c, err := newConn(socket, MaxFiles)
+	c, err := newConn(socket, clientSide)
 	if err != nil {
 		return nil, fmt.Errorf("%w at %s: %w", ErrSocketUnreachable, path, err)
 	}
+	c.dir = dir
 	return c, nil
 }
 

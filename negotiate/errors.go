@@ -6,6 +6,7 @@ package negotiate
 import (
 	"errors"
 	"fmt"
+	"os"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,6 +25,10 @@ var (
 	// ErrPeerGone reports that the other end is closed. Errors of Receive with
 	// this condition are also io.EOF.
 	ErrPeerGone = errors.New("peer closed the connection")
+	// ErrOpenFiles reports that this process could not take the descriptors of a
+	// packet. The connection is of no further use: close it. Errors with this
+	// condition are also unix.EMFILE.
+	ErrOpenFiles = fmt.Errorf("the limit on open files of this process (ulimit -n) is reached: %w", unix.EMFILE)
 	// ErrVersion reports another major version of the protocol.
 	ErrVersion = errors.New("protocol version not supported")
 
@@ -57,6 +62,15 @@ func (e *InUseError) Error() string {
 
 // Unwrap returns [ErrInUse].
 func (e *InUseError) Unwrap() error { return ErrInUse }
+
+// silentError is a daemon that takes connections and answers nothing: stopped,
+// or stuck.
+type silentError struct{ dir string }
+
+func (e *silentError) Error() string { return fmt.Sprintf("camd in %s does not answer", e.dir) }
+
+// Unwrap makes it a deadline error.
+func (e *silentError) Unwrap() error { return os.ErrDeadlineExceeded }
 
 // IsTemporary reports whether an error of Accept passes by itself, so that the
 // caller waits a little and tries again: this process or the host is out of

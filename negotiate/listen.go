@@ -86,6 +86,9 @@ func openDir(dir string, env Environment) (*os.File, error) {
 	if dir == env.fallback() {
 		mode = 0o700
 	}
+	if err := danglingLink(dir); err != nil {
+		return nil, err
+	}
 	if err := os.MkdirAll(dir, mode); err != nil {
 		return nil, dirError("making", dir, err)
 	}
@@ -103,6 +106,18 @@ func openDir(dir string, env Environment) (*os.File, error) {
 		}
 	}
 	return f, nil
+}
+
+// danglingLink explains what mkdir calls a file that exists.
+func danglingLink(dir string) error {
+	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	target, err := os.Readlink(dir)
+	if err != nil {
+		return nil // nothing there at all
+	}
+	return fmt.Errorf("%w: %s is a symbolic link to %s, which does not exist", ErrPath, dir, target)
 }
 
 func dirError(what, dir string, err error) error {
@@ -218,7 +233,7 @@ func (l *Listener) Accept() (*Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("accepting on %s: %w", l.path, cause(err))
 	}
-	c, err := newConn(socket, 0)
+	c, err := newConn(socket, daemonSide)
 	if err != nil { // that client's trouble, not the listener's
 		return nil, fmt.Errorf("accepting on %s: %w: %w", l.path, unix.ECONNABORTED, err)
 	}

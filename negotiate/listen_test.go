@@ -125,11 +125,16 @@ func TestListenErrors(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	link := filepath.Join(t.TempDir(), "link")
+	if err := os.Symlink("/nowhere/at/all", link); err != nil {
+		t.Fatal(err)
+	}
 	for _, c := range []struct {
 		name, dir string
 		want      error
 		words     string
 	}{
+		{"a link to nothing", link, ErrPath, "symbolic link to /nowhere/at/all, which does not exist"},
 		{"a file in the way", filepath.Join(file, "run"), ErrPath, "not a directory"},
 		{"a file itself", file, ErrPath, "not a directory"},
 		{"path too long", "/tmp/" + strings.Repeat("d", 93), ErrPath, "at most 107"},

@@ -83,7 +83,7 @@ func accept(t *testing.T, l *Listener) *Conn {
 
 // hostile returns a bare socket and the Conn at the other end: a daemon's, or
 // a client's.
-func hostile(t *testing.T, maxFiles int) (bare int, c *Conn) {
+func hostile(t *testing.T, s side) (bare int, c *Conn) {
 	t.Helper()
 	pair, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -96,7 +96,7 @@ func hostile(t *testing.T, maxFiles int) (bare int, c *Conn) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err = newConn(socket.(*net.UnixConn), maxFiles)
+	c, err = newConn(socket.(*net.UnixConn), s)
 	if err != nil {
 		t.Fatal(err)
 	}

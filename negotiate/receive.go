@@ -5,8 +5,10 @@ package negotiate
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 	"unsafe"
 
@@ -79,20 +81,24 @@ func peerClosed(fd int32) bool {
 // one shared value that must not be changed.
 //
 // It fails with [ErrPeerGone] and io.EOF when the other end is closed,
-// os.ErrDeadlineExceeded, net.ErrClosed, or [ErrProtocol].
+// os.ErrDeadlineExceeded, net.ErrClosed, [ErrOpenFiles], or [ErrProtocol]: that
+// is also more than [MaxUnknown] messages of types that a daemon does not know.
+// A daemon reads a flood of packets slowly and leaves the rest in the queue of
+// who sent it.
 func (c *Conn) Receive(deadline time.Time) (*Message, Files, error) {
 	c.receiveMu.Lock()
 	defer c.receiveMu.Unlock()
 	r := &c.receive
 	if r.packet == nil {
-		r.packet = make([]byte, MaxPacket)
+		r.packet = make([]byte, c.side.receive)
 	}
-	r.take = c.maxFiles
+	r.take = c.side.files
+	c.hold()
 	if err := c.socket.SetReadDeadline(deadline); err != nil {
 		return nil, nil, fmt.Errorf("receiving: %w", err)
 	}
 	if err := c.raw.Read(r.once); err != nil {
-		return nil, nil, fmt.Errorf("receiving: %w", err)
+		return nil, nil, c.receiveError(err)
 	}
 	if r.errno != 0 {
 		return nil, nil, fmt.Errorf("receiving: %w", peerGone(r.errno))
@@ -102,6 +108,14 @@ func (c *Conn) Receive(deadline time.Time) (*Message, Files, error) {
 		return kickMessage, nil, nil
 	}
 	return c.received()
+}
+
+// receiveError names who is silent: the text of the net package names neither.
+func (c *Conn) receiveError(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) && c.dir != "" {
+		return &silentError{dir: c.dir}
+	}
+	return fmt.Errorf("receiving: %w", cause(err))
 }
 
 // received judges the packet in c.receive.
@@ -115,18 +129,25 @@ func (c *Conn) received() (*Message, Files, error) {
 	switch {
 	case err != nil:
 		return fail(fmt.Errorf("%w: control message: %w", ErrProtocol, err))
-	case r.header.Flags&unix.MSG_CTRUNC != 0 && c.maxFiles == 0:
+	case r.header.Flags&unix.MSG_CTRUNC != 0 && c.side.files == 0:
 		return fail(fmt.Errorf("%w: packet with descriptors, none are allowed", ErrProtocol))
+	case r.header.Flags&unix.MSG_CTRUNC != 0 && len(files) < c.side.files:
+		// There was room for more: the kernel found no free descriptor
+		// (scm_detach_fds).
+		return fail(fmt.Errorf("%w: %d descriptors of a packet were received", ErrOpenFiles, len(files)))
 	case r.header.Flags&unix.MSG_CTRUNC != 0:
-		return fail(fmt.Errorf("%w: packet with more than %d descriptors, or the limit on open files is reached", ErrProtocol, MaxFiles))
+		return fail(fmt.Errorf("%w: packet with more than %d descriptors", ErrProtocol, MaxFiles))
 	case r.header.Flags&unix.MSG_TRUNC != 0:
-		return fail(fmt.Errorf("%w: packet of more than %d bytes", ErrProtocol, MaxPacket))
+		return fail(fmt.Errorf("%w: packet of more than %d bytes", ErrProtocol, c.side.receive))
 	case r.n == 0 && !r.hungUp:
 		return fail(fmt.Errorf("%w: empty packet", ErrProtocol))
 	case r.n == 0:
 		return fail(fmt.Errorf("receiving: %w: %w", ErrPeerGone, io.EOF))
 	}
 	m, err := decode(r.packet[:r.n])
+	if err == nil {
+		err = c.judge(m)
+	}
 	if err != nil {
 		return fail(err)
 	}

@@ -15,7 +15,8 @@ const (
 )
 
 // text makes a free text safe to log and to print: valid UTF-8, one line, no
-// control characters (a terminal would obey them), at most maxText bytes.
+// control characters (a terminal would obey them) and none that turn the
+// direction of what follows, at most maxText bytes.
 func text(s string) string {
 	cut := len(s) > maxText
 	if cut {
@@ -23,7 +24,10 @@ func text(s string) string {
 	}
 	s = strings.ToValidUTF8(s, "")
 	s = strings.Map(func(r rune) rune {
-		if unicode.IsControl(r) {
+		switch {
+		case unicode.Is(unicode.Bidi_Control, r):
+			return -1
+		case unicode.IsControl(r), unicode.In(r, unicode.Zl, unicode.Zp):
 			return ' '
 		}
 		return r
