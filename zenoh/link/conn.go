@@ -83,27 +83,35 @@ func (c *Conn) LocalAddr() net.Addr { return c.top.LocalAddr() }
 func (c *Conn) RemoteAddr() net.Addr { return c.top.RemoteAddr() }
 
 // WriteVec writes the units of v. When urgent says so it stops at the end of
-// the unit under way. It returns how many units were written whole.
-func (c *Conn) WriteVec(v *Vec, urgent func() bool) (units int, err error) {
+// the unit under way. Without wait, which only works where [Conn.CanTry], it
+// also stops where the kernel refuses: then it is not done, and [Conn.Resume]
+// must go on. It returns how many units were written whole.
+func (c *Conn) WriteVec(v *Vec, urgent func() bool, wait bool) (units int, done bool, err error) {
 	if c.vectored {
-		return c.sock.writeVec(v, urgent)
+		return c.sock.writeVec(v, urgent, wait)
 	}
 	from := 0
 	for i, end := range v.ends {
 		if i > 0 && urgent != nil && urgent() {
-			return i, nil
+			return i, true, nil
 		}
 		c.flat = c.flat[:0]
 		for _, b := range v.bufs[from:end] {
 			c.flat = append(c.flat, b...)
 		}
 		if _, err := c.top.Write(c.flat); err != nil {
-			return i, err
+			return i, true, err
 		}
 		from = end
 	}
-	return len(v.ends), nil
+	return len(v.ends), true, nil
 }
+
+// Resume goes on with a write that is not done. The units count from its start.
+func (c *Conn) Resume(wait bool) (units int, done bool, err error) { return c.sock.resume(wait) }
+
+// CanTry says whether a write can stop where the kernel refuses.
+func (c *Conn) CanTry() bool { return c.vectored && canTry }
 
 // IsTimeout says whether err is a deadline that passed.
 func IsTimeout(err error) bool {

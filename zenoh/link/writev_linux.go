@@ -28,6 +28,9 @@ type rawWriter struct {
 	whole  bool // iov[pos] is untouched
 	urgent func() bool
 	errno  error
+	wait   bool // for room, else stop
+	// refused: stopped because there was no room.
+	refused bool
 }
 
 func (s *socket) open(c net.Conn) error {
@@ -44,7 +47,10 @@ func (s *socket) open(c net.Conn) error {
 	return nil
 }
 
-func (s *socket) writeVec(v *Vec, urgent func() bool) (int, error) {
+// canTry says that a write can stop where the kernel refuses.
+const canTry = true
+
+func (s *socket) writeVec(v *Vec, urgent func() bool, wait bool) (int, bool, error) {
 	w := &s.raw
 	w.iov = w.iov[:0]
 	for _, b := range v.bufs {
@@ -53,9 +59,8 @@ func (s *socket) writeVec(v *Vec, urgent func() bool) (int, error) {
 		w.iov = append(w.iov, e)
 	}
 	w.ends = v.ends
-	units, err := s.write(urgent)
-	w.ends = nil
-	return units, err
+	w.start(urgent)
+	return s.resume(wait)
 }
 
 // Write writes all of b; TLS writes through it.
@@ -68,30 +73,39 @@ func (s *socket) Write(b []byte) (int, error) {
 	e.SetLen(len(b))
 	w.iov = append(w.iov[:0], e)
 	w.ends = nil
-	if _, err := s.write(nil); err != nil {
-		return len(b) - int(w.iov[0].Len), err
+	w.start(nil)
+	if _, _, err := s.resume(true); err != nil {
+		return 0, err
 	}
 	return len(b), nil
 }
 
-func (s *socket) write(urgent func() bool) (units int, err error) {
-	w := &s.raw
+func (w *rawWriter) start(urgent func() bool) {
 	w.pos, w.limit, w.whole, w.urgent, w.errno = 0, len(w.iov), true, urgent, nil
+}
+
+// resume writes on. Without wait it stops, not done, where the kernel refuses.
+func (s *socket) resume(wait bool) (units int, done bool, err error) {
+	w := &s.raw
+	w.wait, w.refused = wait, false
 	err = w.conn.Write(w.try)
-	s.congested.Store(0)
 	if err == nil {
 		err = w.errno
 	}
 	for units < len(w.ends) && w.ends[units] <= w.pos {
 		units++
 	}
+	if w.refused && err == nil {
+		return units, false, nil
+	}
+	s.congested.Store(0)
 	clear(w.iov)
-	w.urgent = nil
-	return units, err
+	w.urgent, w.ends = nil, nil
+	return units, true, err
 }
 
-// try writes until everything is taken or the kernel refuses; then it reports
-// false and is called again when there is room.
+// try writes until everything is taken or the kernel refuses. Where it may wait
+// it then reports false, and is called again when there is room.
 func (s *socket) try(fd uintptr) bool {
 	w := &s.raw
 	for w.pos < w.limit {
@@ -116,7 +130,8 @@ func (s *socket) try(fd uintptr) bool {
 				s.progress.Store(t)
 				s.congested.Store(t)
 			}
-			return false
+			w.refused = !w.wait
+			return !w.wait
 		default:
 			w.errno = os.NewSyscallError("writev", errno)
 			return true

@@ -14,12 +14,17 @@ func (s *socket) open(c net.Conn) error {
 	return nil
 }
 
+// canTry says that a write can stop where the kernel refuses.
+const canTry = false
+
+func (s *socket) resume(bool) (int, bool, error) { return 0, true, nil }
+
 // writeVec writes unit by unit: where the kernel refuses is not seen here.
-func (s *socket) writeVec(v *Vec, urgent func() bool) (int, error) {
+func (s *socket) writeVec(v *Vec, urgent func() bool, _ bool) (int, bool, error) {
 	from := 0
 	for i, end := range v.ends {
 		if i > 0 && urgent != nil && urgent() {
-			return i, nil
+			return i, true, nil
 		}
 		s.raw.bufs = append(s.raw.bufs[:0], v.bufs[from:end]...)
 		t := now()
@@ -29,11 +34,11 @@ func (s *socket) writeVec(v *Vec, urgent func() bool) (int, error) {
 		_, err := bufs.WriteTo(s.Conn)
 		s.congested.Store(0)
 		if err != nil {
-			return i, err
+			return i, true, err
 		}
 		from = end
 	}
-	return len(v.ends), nil
+	return len(v.ends), true, nil
 }
 
 func setLowat(*net.TCPConn, int) error { return nil }

@@ -24,6 +24,7 @@ func (t *Transport) Send(ctx context.Context, m *Message) error {
 		return fmt.Errorf("%w: %d bytes", ErrTooLarge, size)
 	}
 	l := &t.lanes[m.Priority&7]
+	now := (m.Express || m.size() >= writeNowFrom) && t.p.FlushPeriod == 0 && t.conn.CanTry()
 	t.mu.Lock()
 	if m.Congestion != Drop && t.full(l, m) {
 		if err := t.await(ctx, l, m); err != nil {
@@ -74,7 +75,10 @@ func (t *Transport) Send(ctx context.Context, m *Message) error {
 		t.recycle(m)
 		return ErrDropped
 	}
-	if asleep {
+	switch {
+	case now:
+		t.writeNow()
+	case asleep:
 		t.wake()
 	}
 	for o := out; o != nil; o = o.newer {
@@ -83,6 +87,10 @@ func (t *Transport) Send(ctx context.Context, m *Message) error {
 	t.free(out)
 	return nil
 }
+
+// writeNowFrom is the size from which on a message is written at once by who
+// sends it; smaller ones go together in batches, unless they are express.
+const writeNowFrom = 16 << 10
 
 // full says whether the lane has no room. A message larger than the queue is
 // taken when nothing else waits.

@@ -48,6 +48,9 @@ type Transport struct {
 	flushed []chan struct{}
 	timers  sync.Pool // of *time.Timer
 
+	writer *writer
+	token  chan struct{} // who has it may write
+
 	ready     atomic.Uint32 // bit i: lane i has something
 	keepAlive atomic.Bool   // one is due
 	sentSince atomic.Bool   // since the last look
@@ -73,6 +76,9 @@ func Open(ctx context.Context, c *link.Conn, p Params, pool *Pool) (*Transport, 
 	for i := range t.lanes {
 		t.lanes[i] = lane{keys: map[string]*keyQueue{}, space: make(chan struct{}, 1), sn: [2]uint64{s.sn, s.sn}}
 	}
+	t.writer = newWriter(t)
+	t.token = make(chan struct{}, 1)
+	t.token <- struct{}{}
 	t.ended.Add(2)
 	go t.write()
 	go t.watch()

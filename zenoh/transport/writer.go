@@ -22,6 +22,7 @@ type writer struct {
 	lane    *lane
 	prio    uint8
 	more    func() bool // something more urgent waits
+	under   work        // what is being written
 }
 
 // The most that one write takes of a large message. An urgent one passes at
@@ -33,37 +34,94 @@ const (
 	copyBelow = 4 << 10
 )
 
-func (t *Transport) write() {
-	defer t.ended.Done()
+func newWriter(t *Transport) *writer {
 	w := &writer{t: t, scratch: make([]byte, 0, 2*65536)}
 	w.more = func() bool { return t.ready.Load()&(1<<w.prio-1) != 0 }
+	return w
+}
+
+// write is the goroutine that writes what senders do not write themselves.
+func (t *Transport) write() {
+	defer t.ended.Done()
+	w := t.writer
 	hold := time.NewTimer(time.Hour)
 	defer hold.Stop()
 	for {
-		work, wait := w.plan()
-		if work == doNothing {
-			var held <-chan time.Time
-			if wait > 0 {
-				hold.Reset(wait)
-				held = hold.C
-			}
-			select {
-			case <-t.wakeup:
-			case <-held:
-			case <-t.done:
-				w.abandon()
-				return
-			}
+		<-t.token
+		s, wait := w.step(true)
+		t.token <- struct{}{}
+		if s != idle {
 			continue
 		}
-		units, err := t.conn.WriteVec(&w.vec, w.more)
-		w.after(work, units)
-		if err != nil {
-			t.fail(fmt.Errorf("%w: writing: %w", ErrClosed, err))
+		var held <-chan time.Time
+		if wait > 0 {
+			hold.Reset(wait)
+			held = hold.C
+		}
+		select {
+		case <-t.wakeup:
+		case <-held:
+		case <-t.done:
+			<-t.token
 			w.abandon()
 			return
 		}
 	}
+}
+
+// writeNow writes in the sender's goroutine, as long as nobody else does and
+// the kernel takes it: no other goroutine has to wake up for it.
+func (t *Transport) writeNow() {
+	select {
+	case <-t.token:
+	default:
+		t.wake()
+		return
+	}
+	s := wrote
+	for s == wrote {
+		s, _ = t.writer.step(false)
+	}
+	t.token <- struct{}{}
+	if s == refused || t.ready.Load() != 0 {
+		t.wake()
+	}
+}
+
+// step says what a step of writing came to.
+type step uint8
+
+const (
+	idle    step = iota // nothing to do
+	wrote               // something was written; there may be more
+	refused             // the kernel has no room
+)
+
+// step writes once. Who calls it holds the token. wait is how long a batch may
+// still be held.
+func (w *writer) step(mayWait bool) (s step, wait time.Duration) {
+	t := w.t
+	var units int
+	var done bool
+	var err error
+	if w.under == doNothing {
+		if w.under, wait = w.plan(); w.under == doNothing {
+			return idle, wait
+		}
+		units, done, err = t.conn.WriteVec(&w.vec, w.more, mayWait)
+	} else {
+		units, done, err = t.conn.Resume(mayWait)
+	}
+	if !done {
+		return refused, 0
+	}
+	k := w.under
+	w.under = doNothing
+	w.after(k, units)
+	if err != nil {
+		t.fail(fmt.Errorf("%w: writing: %w", ErrClosed, err))
+	}
+	return wrote, 0
 }
 
 type work uint8
@@ -225,6 +283,12 @@ func (w *writer) after(k work, units int) {
 // abandon gives back what will not be written any more.
 func (w *writer) abandon() {
 	t := w.t
+	for i, m := range w.sent {
+		m.done()
+		t.recycle(m)
+		w.sent[i] = nil
+	}
+	w.sent = w.sent[:0]
 	var lost *Message
 	t.mu.Lock()
 	for i := range t.lanes {
