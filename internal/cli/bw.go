@@ -91,7 +91,7 @@ With --format json or csv there is one summary at the end.`,
 		if err := checkWindow(*window); err != nil {
 			return err
 		}
-		m := &bwMeter{format: format.value, stream: args[0], window: measure.NewBandwidth(*window)}
+		m := &bwMeter{format: format.value, stream: streamName(args[0]), window: measure.NewBandwidth(*window)}
 		r, err := flags.runner(w, cmd, args[0], m)
 		if err != nil {
 			return err

@@ -36,8 +36,8 @@ func addConfigFlags(cmd *cobra.Command) *configFlags {
 	c.flags.StringVarP(&c.file, "config", "c", "", "configuration `file`, YAML; deploy/camd.yaml explains every key")
 	c.flags.StringArrayVar(&c.set, "set", nil, "set one `key=value` of the configuration, cameras.front.rate=15; may be given again")
 	c.flags.StringArrayVar(&c.cameras, "camera", nil, "a `camera`: NAME=KIND[:TARGET][,WxH@R][,key=value...]; may be given again")
-	c.flags.String("runtime-dir", "", "`directory` of the socket (default $CAMD_RUNTIME_DIR, /run/camd for root, $XDG_RUNTIME_DIR/camd, /tmp/camd-<uid>)")
-	c.flags.IntSlice("allow-uid", nil, "user `id`s to serve besides this one, root and the group camd")
+	c.flags.Var(new(directory), "runtime-dir", "`directory` of the socket (default $CAMD_RUNTIME_DIR, /run/camd for root, $XDG_RUNTIME_DIR/camd, /tmp/camd-<uid>)")
+	c.flags.StringSlice("allow-uid", nil, "`users` to serve, by number or name, besides this one, root and the group camd")
 	c.logs = AddLogFlags(c.flags, "info")
 	return c
 }

@@ -130,8 +130,11 @@ type output struct {
 	file   *os.File
 }
 
-// check refuses to write pictures to a terminal.
+// check refuses to write pictures to a terminal, or nowhere.
 func (o *output) check() error {
+	if o.name == "" {
+		return Usagef("-o: which file?")
+	}
 	if o.name == "-" && isTerminal(o.stdout) {
 		return Usagef("stdout is a terminal: give -o FILE, or a pipe such as | ffplay -")
 	}

@@ -56,6 +56,10 @@ func TestCheck(t *testing.T) {
 		},
 		{"file that is not there", "", []string{"-c", "none.yaml"}, ExitConfig, "", "camd: invalid configuration: open none.yaml: no such file or directory\n"},
 		{"set that makes no sense", someConfig, []string{"--set", "log.level=x"}, ExitConfig, "", "camd: --set log.level: log.level: \"x\": want one of debug, info, warn, error\n"},
+		{"camera without its flag", someConfig, []string{"b=pattern"}, ExitUsage, "", "camd: camd check takes no argument, there was \"b=pattern\", did you mean --camera b=pattern?\n"},
+		{"user by name", someConfig, []string{"--allow-uid", "root,7"}, 0, "camd.yaml: ok, 1 camera\n", ""},
+		{"user that is none", someConfig, []string{"--allow-uid", "no-such-user"}, ExitConfig, "", "camd: --allow-uid: allow_uids: \"no-such-user\": no user has this name; want a name or a number, for example 1000\n"},
+		{"empty directory", someConfig, []string{"--runtime-dir", ""}, ExitUsage, "", "camd: invalid argument \"\" for \"--runtime-dir\" flag: must be the path of a directory; \"camd check --help\" lists the flags\n"},
 		{"set without a value", someConfig, []string{"--set", "log.level"}, ExitUsage, "", "camd: --set log.level: want key=value, for example log.level=debug\n"},
 		{"camera that is none", someConfig, []string{"--camera", "test"}, ExitUsage, "", "camd: --camera test: invalid camera options: camera \"test\": there is no = in \"test\", want NAME=KIND[:TARGET][,WxH@R][,key=value...] instead\n"},
 	} {

@@ -98,7 +98,7 @@ slow, frames are missing in between.`,
 			}
 			flags.limits.count = 1
 		}
-		r, err := flags.runner(w, cmd, args[0], &echoMeter{stream: args[0]})
+		r, err := flags.runner(w, cmd, args[0], &echoMeter{stream: streamName(args[0])})
 		if err != nil {
 			return err
 		}

@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -16,6 +17,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/negotiate"
+	"github.com/seed-3c7e7623/camd/ring"
 )
 
 // seconds is a flag value: a duration such as 10s or 250ms, or a bare number
@@ -53,7 +55,23 @@ func parseSeconds(text string) (time.Duration, error) {
 
 // dirFlag adds --runtime-dir.
 func dirFlag(fs *pflag.FlagSet) *string {
-	return fs.String("runtime-dir", "", "look for camd only in this `directory`")
+	var dir string
+	fs.Var((*directory)(&dir), "runtime-dir", "look for camd only in this `directory`")
+	return &dir
+}
+
+// directory is a flag value: a path. An empty one, mostly that of a variable
+// which is not set, would choose another directory in silence.
+type directory string
+
+func (d *directory) String() string { return string(*d) }
+func (d *directory) Type() string   { return "directory" }
+func (d *directory) Set(text string) error {
+	if text == "" {
+		return errors.New("must be the path of a directory")
+	}
+	*d = directory(text)
+	return nil
 }
 
 // dirOption is nothing for "": the usual directories are then searched.
@@ -67,7 +85,7 @@ func dirOption(dir string) []client.Option {
 // pathFlags choose how frames come.
 type pathFlags struct {
 	dir     *string
-	accept  []string
+	accept  []negotiate.Backend
 	require *oneOf
 	wake    *oneOf
 	credit  int
@@ -82,10 +100,10 @@ func addPathFlags(fs *pflag.FlagSet) *pathFlags {
 		require: newOneOf("", backendNames...),
 		wake:    newOneOf(string(negotiate.WakeFutex), string(negotiate.WakeFutex), string(negotiate.WakePipe)),
 	}
-	fs.StringSliceVar(&p.accept, "accept", nil, "`backends` that may be used, for example shm,cpu (default shm); cuda implies cpu")
+	fs.Var((*backends)(&p.accept), "accept", "`backends` that may be used, for example shm,cpu (default shm); cuda implies cpu")
 	fs.Var(p.require, "require", "fail with exit code 5 unless frames come by this backend")
 	fs.Var(p.wake, "wake", "how to be woken for a frame")
-	fs.IntVar(&p.credit, "credit", 0, "`number` of frames to hold at a time (default 2)")
+	fs.Var((*credit)(&p.credit), "credit", fmt.Sprintf("`number` of frames to hold at a time, 1 to %d (default %d)", ring.MaxCredit, client.DefaultCredit))
 	p.log = AddLogFlags(fs, "error") // notes say what happens
 	return p
 }
@@ -97,30 +115,87 @@ func (p *pathFlags) options(program string, stderr io.Writer) ([]client.Option, 
 		client.WithName(program),
 		client.WithWake(negotiate.WakeKind(p.wake.value)),
 	)
-	var accept []negotiate.Backend
-	for _, name := range p.accept {
-		if !slices.Contains(backendNames, name) {
-			return nil, Usagef("--accept %s: must be of %s", name, strings.Join(backendNames, ", "))
+	accept := p.accept
+	if required := negotiate.Backend(p.require.value); required != "" {
+		if len(accept) == 0 {
+			accept = []negotiate.Backend{required}
 		}
-		accept = append(accept, negotiate.Backend(name))
-	}
-	// What is required is accepted, and alone unless more is named.
-	if required := negotiate.Backend(p.require.value); required != "" && !slices.Contains(accept, required) {
-		accept = append(accept, required)
+		implied := required == negotiate.BackendCPU && slices.Contains(accept, negotiate.BackendCUDA)
+		if !implied && !slices.Contains(accept, required) {
+			return nil, Usagef("--require %s and --accept %s exclude each other", required, (*backends)(&accept))
+		}
+		opts = append(opts, client.WithRequire(required))
 	}
 	if len(accept) > 0 {
 		opts = append(opts, client.WithAccept(accept...))
-	}
-	if p.require.value != "" {
-		opts = append(opts, client.WithRequire(negotiate.Backend(p.require.value)))
-	}
-	if p.credit < 0 {
-		return nil, Usagef("--credit %d: must be positive", p.credit)
 	}
 	if p.credit > 0 {
 		opts = append(opts, client.WithCredit(p.credit))
 	}
 	return opts, nil
+}
+
+// backends is a flag value: names with commas between them.
+type backends []negotiate.Backend
+
+func (b *backends) String() string {
+	words := make([]string, 0, len(*b))
+	for _, name := range *b {
+		words = append(words, string(name))
+	}
+	return strings.Join(words, ",")
+}
+func (b *backends) Type() string { return "backends" }
+func (b *backends) Set(text string) error {
+	for word := range strings.SplitSeq(text, ",") {
+		if !slices.Contains(backendNames, word) {
+			return fmt.Errorf("must be of %s", strings.Join(backendNames, ", "))
+		}
+		*b = append(*b, negotiate.Backend(word))
+	}
+	return nil
+}
+
+// credit is a flag value: frames held at a time. 0 stands for the default.
+type credit int
+
+func (c *credit) String() string {
+	if *c == 0 {
+		return ""
+	}
+	return strconv.Itoa(int(*c))
+}
+func (c *credit) Type() string { return "number" }
+func (c *credit) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 1 || n > ring.MaxCredit {
+		return fmt.Errorf("must be a whole number from 1 to %d", ring.MaxCredit)
+	}
+	*c = credit(n)
+	return nil
+}
+
+// perSecond is a flag value: a rate in Hz. 0 stands for no limit.
+type perSecond float64
+
+// maxPerSecond is one for each nanosecond.
+const maxPerSecond = 1e9
+
+func (r *perSecond) String() string {
+	if *r == 0 {
+		return ""
+	}
+	return strconv.FormatFloat(float64(*r), 'g', -1, 64)
+}
+func (r *perSecond) Type() string { return "Hz" }
+func (r *perSecond) Set(text string) error {
+	f, err := strconv.ParseFloat(text, 64)
+	// The least rate keeps the time between two frames below 12 days.
+	if err != nil || !(f >= 1e-6 && f <= maxPerSecond) {
+		return errors.New("must be a positive number of frames per second")
+	}
+	*r = perSecond(f)
+	return nil
 }
 
 // count is a flag value: a number of frames from 1 on. 0 stands for no limit.

@@ -70,7 +70,11 @@ func (h *hzMeter) end(s summary) (string, error) {
 	}
 	var t table
 	t.head(r.measurement)
-	t.number("rate_hz", r.Rate)
+	if r.Interval.Count == 0 {
+		t.text("rate_hz", "")
+	} else {
+		t.number("rate_hz", r.Rate)
+	}
 	t.spread("interval", "_s", r.Interval, (*table).seconds)
 	t.spread("age", "_s", r.Age, (*table).seconds)
 	return t.String(), nil
@@ -90,12 +94,13 @@ at the end.`,
 	format := formatFlag(cmd, "text", "json", "csv")
 	window := windowFlag(cmd.Flags(), "intervals", measure.DefaultRateWindow)
 	hold := cmd.Flags().String("hold", "", "keep every frame this `time`, or \"forever\", to see what a slow reader does")
-	limit := cmd.Flags().Float64("rate-limit", 0, "take at most this many frames per second (`Hz`)")
+	var limit perSecond
+	cmd.Flags().Var(&limit, "rate-limit", "take at most this many frames per second (`Hz`)")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := checkWindow(*window); err != nil {
 			return err
 		}
-		p, err := parsePace(*hold, *limit)
+		p, err := parsePace(*hold, float64(limit))
 		if err != nil {
 			return err
 		}
@@ -122,9 +127,6 @@ func parsePace(hold string, limit float64) (pace, error) {
 			return p, Usagef("--hold %s: %v, or forever", hold, err)
 		}
 		p.holdFor = d
-	}
-	if limit < 0 || limit != limit {
-		return p, Usagef("--rate-limit %v: must be positive", limit)
 	}
 	if limit > 0 {
 		p.interval = time.Duration(float64(time.Second) / limit)

@@ -61,7 +61,7 @@ func newInfo(w world) *cobra.Command {
 		}
 		streams := streamsOf(daemons)
 		for _, s := range streams {
-			if s.Name != args[0] {
+			if s.Name != streamName(args[0]) {
 				continue
 			}
 			if format.value == "json" {

@@ -118,6 +118,10 @@ func (l *latencyMeter) table(s summary) string {
 		if d.P999 != 0 {
 			p999 = micro(float64(d.P999))
 		}
+		if d.Count == 0 {
+			fmt.Fprintf(out, "%s\t0%s\t\n", latencyMetrics[i], strings.Repeat("\t-", 8))
+			continue
+		}
 		fmt.Fprintf(out, "%s\t%d\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n",
 			latencyMetrics[i], d.Count, micro(float64(d.Min)), micro(d.Mean), micro(d.StdDev),
 			micro(float64(d.P50)), micro(float64(d.P90)), micro(float64(d.P99)), p999, micro(float64(d.Max)))

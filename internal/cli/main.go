@@ -42,10 +42,10 @@ func mainWith(root *cobra.Command, same time.Duration) int {
 // Execute runs a command table with the given arguments and outputs and
 // returns the exit code. It prints the error, if any, as "NAME: ERROR".
 func Execute(ctx context.Context, root *cobra.Command, args []string, stdout, stderr io.Writer) int {
-	prepare(root)
 	root.SetArgs(args)
 	root.SetOut(stdout)
 	root.SetErr(stderr)
+	prepare(root)
 	err := root.ExecuteContext(ctx)
 	code := ExitCode(err)
 	if code != ExitOK {

@@ -20,13 +20,13 @@ func addMeasureFlags(cmd *cobra.Command) *measureFlags {
 }
 
 // runner builds the runner for a command, or fails with a usage error.
-func (m *measureFlags) runner(w world, cmd *cobra.Command, stream string, meter meter) (*runner, error) {
+func (m *measureFlags) runner(w world, cmd *cobra.Command, asked string, meter meter) (*runner, error) {
 	opts, err := m.path.options(cmd.CommandPath(), cmd.ErrOrStderr())
 	if err != nil {
 		return nil, err
 	}
 	return &runner{
-		world: w, stream: stream, limits: m.limits, dir: *m.path.dir, opts: opts,
+		world: w, asked: asked, stream: streamName(asked), limits: m.limits, dir: *m.path.dir, opts: opts,
 		stdout: cmd.OutOrStdout(), notes: &notes{out: cmd.ErrOrStderr(), program: cmd.Root().Name()},
 		meter: meter,
 	}, nil

@@ -340,3 +340,23 @@ func TestWaitingIsSaidBeforeTheFirstFrame(t *testing.T) {
 		t.Errorf("got %q, want %q", stderr, want)
 	}
 }
+
+// What was not measured has no value, which is not 0.
+func TestNoValues(t *testing.T) {
+	for command, want := range map[string]string{
+		"hz":      "test/color,shm,0.011000000,1,0,0,0,0,0,,,,,,0.0",
+		"latency": "r,steady,period,ns,0,,,,,,,,,0\n",
+	} {
+		args := []string{command, "test/color", "--count", "1", "--format", "csv"}
+		if command == "latency" {
+			args = append(args, "--run-id", "r")
+		}
+		code, stdout, _ := newFake(t).run(t, args...)
+		if code != 0 {
+			t.Errorf("exit %d", code)
+		}
+		mustContain(t, command, stdout, want)
+	}
+	_, stdout, _ := newFake(t).run(t, "latency", "test/color", "--count", "1")
+	mustContain(t, "table", stdout, "period      0       -       -       -       -       -       -      -       -\n")
+}

@@ -49,6 +49,9 @@ func (t *table) seconds(name string, v float64) { t.text(name, strconv.FormatFlo
 
 // spread adds min, mean, max and stddev under a name and unit, "_s" for seconds.
 func (t *table) spread(name, unit string, s measure.Spread, add func(*table, string, float64)) {
+	if s.Count == 0 { // there was nothing to measure
+		add = func(t *table, name string, _ float64) { t.text(name, "") }
+	}
 	add(t, name+"_min"+unit, s.Min)
 	add(t, name+"_mean"+unit, s.Mean)
 	add(t, name+"_max"+unit, s.Max)

@@ -49,15 +49,16 @@ type summary struct {
 // runner takes frames of one stream and feeds a meter.
 type runner struct {
 	world
-	stream   string
-	limits   *limitFlags
-	dir      string
-	opts     []client.Option
-	pace     pace
-	stdout   io.Writer
-	notes    *notes
-	meter    meter
-	begin    func() string // what to print once subscribed; may be nil
+	asked  string // what the user wrote
+	stream string
+	limits *limitFlags
+	dir    string
+	opts   []client.Option
+	pace   pace
+	stdout io.Writer
+	notes  *notes
+	meter  meter
+	begin  func() string // what to print once subscribed; may be nil
 	// fresh leaves out frames that were ready before the subscription began:
 	// they waited for it, and say nothing about how frames come. skip is called
 	// for each of them; it may be nil.
@@ -274,7 +275,7 @@ func causeOr(ctx context.Context, err error) error {
 
 // explain adds the names of known streams to an unknown one.
 func (r *runner) explain(ctx context.Context, err error) error {
-	return explainUnknown(ctx, r.world, r.stream, r.dir, err)
+	return explainUnknown(ctx, r.world, r.asked, r.dir, err)
 }
 
 // state is what the daemon says about a stream now; ok is false if it is not

@@ -82,12 +82,15 @@ depth keep their values in .png and .ppm.`,
 	fs.BoolVar(&limits.verify, "verify", false, "check the frame at take and at release")
 	flags := &measureFlags{limits: limits, path: addPathFlags(fs)}
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
-		m := &shotMeter{stream: args[0], format: picture.Format(format.value), out: &output{name: *name, stdout: cmd.OutOrStdout()}}
+		m := &shotMeter{stream: streamName(args[0]), format: picture.Format(format.value), out: &output{name: *name, stdout: cmd.OutOrStdout()}}
 		if *name == "" {
-			return Usagef("%s: where to? For example: %s %s -o x.png", cmd.CommandPath(), cmd.CommandPath(), args[0])
+			return Usagef("%s: where to? For example: %s %s -o x.png", args[0], cmd.CommandPath(), args[0])
 		}
 		if err := m.out.check(); err != nil {
 			return err
+		}
+		if m.format == "" && *name == "-" {
+			m.format = picture.PNG
 		}
 		if m.format == "" {
 			if m.format, err = picture.FormatOf(*name); err != nil {

@@ -77,7 +77,7 @@ func TestSnapshotFails(t *testing.T) {
 		says string
 	}{
 		{"no file", nil, ExitUsage, "where to? For example: camsub snapshot test/color -o x.png"},
-		{"unknown kind", []string{"-o", "x.gif"}, ExitUsage, `-o x.gif: no such picture format: ".gif": known are .png, .ppm, .raw and .jpg; or say --format`},
+		{"unknown kind", []string{"-o", "x.gif"}, ExitUsage, `-o x.gif: no such picture format: ".gif": known are .png, .ppm or .pgm, .raw and .jpg; or say --format`},
 		{"unknown --format", []string{"-o", "x", "--format", "gif"}, ExitUsage, "must be one of png, ppm, raw, jpeg"},
 		{"not compressed", []string{"-o", filepath.Join(dir, "x.jpg")}, ExitFailure, "frame 1 of test/color, 5x3 mono8, as jpeg: no such picture format: the stream is mono8"},
 		{"folder that is not there", []string{"-o", filepath.Join(dir, "no", "x.png")}, ExitFailure, "no such file or directory"},

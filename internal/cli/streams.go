@@ -42,12 +42,16 @@ func namesOf(streams []foundStream) []string {
 	return slices.Compact(names)
 }
 
+// streamName is the stream that an argument means. Users of ROS write the slash
+// of a topic before it, which no name of a camera has.
+func streamName(arg string) string { return strings.TrimPrefix(arg, "/") }
+
 // unknownStream says which streams there are. It wraps client.ErrUnknownStream.
 func unknownStream(stream string, known []string) error {
 	if len(known) == 0 {
 		return fmt.Errorf("%w %q: camd runs, but has no streams", client.ErrUnknownStream, stream)
 	}
-	return fmt.Errorf("%w %q%s\nknown are: %s", client.ErrUnknownStream, stream, didYouMean(stream, known), strings.Join(known, ", "))
+	return fmt.Errorf("%w %q%s\nknown are: %s", client.ErrUnknownStream, stream, didYouMean(streamName(stream), known), strings.Join(known, ", "))
 }
 
 // explainUnknown adds the names of known streams to an error that says that a

@@ -63,6 +63,24 @@ func TestInfoUnknown(t *testing.T) {
 	}
 }
 
+// Users of ROS write the slash of a topic.
+func TestSlashBeforeAStream(t *testing.T) {
+	for _, args := range [][]string{
+		{"info"}, {"hz", "--count", "10"}, {"bw", "--count", "10"}, {"echo", "--once"}, {"cat", "--count", "1", "--format", "raw"},
+	} {
+		plain, slashed := append(args, "test/color"), append(args, "/test/color")
+		_, want, _ := newFake(t).run(t, plain...)
+		code, stdout, stderr := newFake(t).run(t, slashed...)
+		if code != 0 || stdout != want && args[0] != "echo" || stdout == "" || strings.Contains(stderr+stdout, "//") {
+			t.Errorf("%v: exit %d, stdout %q, stderr %q", slashed, code, stdout, stderr)
+		}
+	}
+	code, _, stderr := newFake(t).run(t, "info", "/clip/colr")
+	if want := "camsub: unknown stream \"/clip/colr\", did you mean clip/color?\nknown are: clip/color, test/color\n"; code != ExitNotFound || stderr != want {
+		t.Errorf("exit %d, got %q", code, stderr)
+	}
+}
+
 func TestRateText(t *testing.T) {
 	for want, interval := range map[string]int64{"": 0, "60": 16_666_667, "29.97": 33_366_667, "100": 10_000_000, "0.5": 2_000_000_000} {
 		var s foundStream

@@ -38,12 +38,59 @@ func prepare(root *cobra.Command) {
 	root.SilenceUsage = true
 	root.CompletionOptions.HiddenDefaultCmd = false
 	root.SetFlagErrorFunc(flagError)
+	root.Version = ReadVersion(root.Name()).String()
+	root.SetVersionTemplate("{{.Version}}\n")
+	root.InitDefaultCompletionCmd() // keeps the output that is set now
+	root.InitDefaultHelpCmd()
+	for _, c := range root.Commands() {
+		switch c.Name() {
+		case "completion":
+			c.Args = unknownShell
+			c.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
+		case "help":
+			c.Args = func(_ *cobra.Command, args []string) error {
+				if found, _, err := root.Find(args); err != nil || found == root {
+					return unknownCommand(root, args)
+				}
+				return nil
+			}
+		}
+		completeFlags(c)
+	}
 	if root.Args == nil && root.HasSubCommands() {
 		root.Args = unknownCommand
 		if root.RunE == nil && root.Run == nil {
 			root.RunE = func(cmd *cobra.Command, _ []string) error { return cmd.Help() }
 		}
 	}
+}
+
+// completeFlags offers the words of flags that take one of a few.
+func completeFlags(cmd *cobra.Command) {
+	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+		var words []string
+		switch v := f.Value.(type) {
+		case *oneOf:
+			words = v.words
+		case *backends:
+			words = backendNames
+		default:
+			return
+		}
+		// It fails only for a flag that is not there, or has its words already.
+		_ = cmd.RegisterFlagCompletionFunc(f.Name, cobra.FixedCompletions(words, cobra.ShellCompDirectiveNoFileComp))
+	})
+}
+
+func unknownShell(cmd *cobra.Command, args []string) error {
+	if len(args) == 0 {
+		return nil
+	}
+	var names []string
+	for _, c := range cmd.Commands() {
+		names = append(names, c.Name())
+	}
+	return Usagef("unknown shell %q%s; known are %s", args[0], didYouMean(args[0], names), strings.Join(names, ", "))
 }
 
 func unknownCommand(cmd *cobra.Command, args []string) error {
@@ -96,7 +143,7 @@ func OneArg(what, example string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		switch {
 		case len(args) == 0:
-			return Usagef("%s: which %s? For example: %s %s", cmd.CommandPath(), what, cmd.CommandPath(), example)
+			return Usagef("which %s? For example: %s %s", what, cmd.CommandPath(), example)
 		case len(args) > 1:
 			return Usagef("%s takes one %s, not %d: %s", cmd.CommandPath(), what, len(args), strings.Join(args, " "))
 		}
@@ -107,7 +154,11 @@ func OneArg(what, example string) cobra.PositionalArgs {
 // NoArgs is a cobra.PositionalArgs for a command that takes flags only.
 func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		return Usagef("%s takes no argument, there was %q", cmd.CommandPath(), args[0])
+		hint := ""
+		if cmd.Flags().Lookup("camera") != nil && strings.Contains(args[0], "=") {
+			hint = ", did you mean --camera " + args[0] + "?"
+		}
+		return Usagef("%s takes no argument, there was %q%s", cmd.CommandPath(), args[0], hint)
 	}
 	return nil
 }

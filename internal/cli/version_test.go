@@ -40,7 +40,9 @@ func TestVersionCommand(t *testing.T) {
 	if v.Program != "camsub" || v.Go != runtime.Version() {
 		t.Errorf("got %+v", v)
 	}
-	if _, stdout, _ := newFake(t).run(t, "version"); stdout != v.String()+"\n" {
-		t.Errorf("got %q, want %q", stdout, v)
+	for _, arg := range []string{"version", "--version"} {
+		if _, stdout, _ := newFake(t).run(t, arg); stdout != v.String()+"\n" {
+			t.Errorf("%s: got %q, want %q", arg, stdout, v)
+		}
 	}
 }

@@ -157,7 +157,7 @@ func TestProblems(t *testing.T) {
 		{"value for cameras", "cameras: front", "x.yaml:1:10: ", "want the cameras by their names"},
 		{"list of cameras", "cameras:\n  - front", "x.yaml:2:3: ", "want the cameras by their names"},
 		{"list of mappings", "allow_uids:\n  - {id: 5}", "x.yaml:2:5: ", "a mapping is not used here"},
-		{"no user", "allow_uids: [1000, bob]", "x.yaml:1:13: ", `"bob": want the number of a user`},
+		{"no user", "allow_uids: [1000, bob]", "x.yaml:1:13: ", `"bob": no user has this name`},
 		{"level", "log: {level: inf}", "x.yaml:1:14: ", "want one of debug, info, warn, error, did you mean info?"},
 		{"two cameras of one name", "cameras:\n  a: pattern\n  b: pattern\n  a: pattern", "x.yaml:4:3: ", `key "a" is here a second time, the first is in line 2`},
 		{"one key two ways", "cameras:\n  a:\n    kind: pattern\n    fault: {drop: 1%}\n    fault.drop: 2%", "x.yaml:5:5: ", "fault.drop of camera a is here a second time, the first is in line 4"},

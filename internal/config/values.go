@@ -6,6 +6,7 @@ package config
 import (
 	"fmt"
 	"log/slog"
+	"os/user"
 	"slices"
 	"strconv"
 	"strings"
@@ -62,7 +63,7 @@ func choose(to *string, text string, words []string) error {
 	return nil
 }
 
-// UIDs are ids of users.
+// UIDs are ids of users. Names are looked up when they are set.
 type UIDs []int
 
 // String joins them with commas.
@@ -74,7 +75,8 @@ func (u *UIDs) String() string {
 	return strings.Join(texts, ",")
 }
 
-// Set reads ids with commas between them; spaces do not matter. "" is none.
+// Set reads ids and names with commas between them; spaces do not matter. "" is
+// none.
 func (u *UIDs) Set(text string) error {
 	out := UIDs{}
 	if strings.TrimSpace(text) == "" {
@@ -83,15 +85,28 @@ func (u *UIDs) Set(text string) error {
 	}
 	for word := range strings.SplitSeq(text, ",") {
 		word = strings.TrimSpace(word)
-		// The largest number is "no user" to the kernel (chown(2)).
-		id, err := strconv.ParseUint(word, 10, 32)
-		if err != nil || id == 1<<32-1 {
-			return fmt.Errorf("%q: want the number of a user, for example 1000", word)
+		id, err := userID(word)
+		if err != nil {
+			return err
 		}
-		out = append(out, int(id))
+		out = append(out, id)
 	}
 	*u = out
 	return nil
+}
+
+// userID reads a number, or else looks up the name.
+func userID(word string) (int, error) {
+	text := word
+	if u, err := user.Lookup(word); err == nil {
+		text = u.Uid
+	}
+	// The largest number is "no user" to the kernel (chown(2)).
+	id, err := strconv.ParseUint(text, 10, 32)
+	if err != nil || id == 1<<32-1 {
+		return 0, fmt.Errorf("%q: no user has this name; want a name or a number, for example 1000", word)
+	}
+	return int(id), nil
 }
 
 // Directory is a path; "" leaves the choice to the program.

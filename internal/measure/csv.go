@@ -25,7 +25,8 @@ type LatencyRow struct {
 }
 
 // WriteLatencyCSV writes the header and the rows. Times are in nanoseconds;
-// p999 is empty where there are too few samples for it.
+// p999 is empty where there are too few samples for it, and every figure where
+// there are none.
 func WriteLatencyCSV(w io.Writer, rows []LatencyRow) error {
 	out := csv.NewWriter(w)
 	if err := out.Write(LatencyHeader[:]); err != nil {
@@ -37,12 +38,12 @@ func WriteLatencyCSV(w io.Writer, rows []LatencyRow) error {
 		if d.Count >= p999Samples {
 			p999 = strconv.FormatInt(d.P999, 10)
 		}
+		whole := func(n int64) string { return valueOf(d, strconv.FormatInt(n, 10)) }
+		tenths := func(f float64) string { return valueOf(d, strconv.FormatFloat(f, 'f', 1, 64)) }
 		if err := out.Write([]string{
-			r.RunID, r.Phase, r.Metric, "ns",
-			strconv.FormatUint(d.Count, 10), strconv.FormatInt(d.Min, 10),
-			strconv.FormatFloat(d.Mean, 'f', 1, 64), strconv.FormatFloat(d.StdDev, 'f', 1, 64),
-			strconv.FormatInt(d.P50, 10), strconv.FormatInt(d.P90, 10), strconv.FormatInt(d.P99, 10), p999,
-			strconv.FormatInt(d.Max, 10), strconv.FormatUint(r.Dropped, 10),
+			r.RunID, r.Phase, r.Metric, "ns", strconv.FormatUint(d.Count, 10),
+			whole(d.Min), tenths(d.Mean), tenths(d.StdDev), whole(d.P50), whole(d.P90), whole(d.P99), p999, whole(d.Max),
+			strconv.FormatUint(r.Dropped, 10),
 		}); err != nil {
 			return fmt.Errorf("write latency table: %w", err)
 		}
@@ -52,4 +53,12 @@ func WriteLatencyCSV(w io.Writer, rows []LatencyRow) error {
 		return fmt.Errorf("write latency table: %w", err)
 	}
 	return nil
+}
+
+// valueOf is text, or nothing where there was nothing to measure.
+func valueOf(d Distribution, text string) string {
+	if d.Count == 0 {
+		return ""
+	}
+	return text
 }

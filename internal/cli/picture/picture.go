@@ -48,7 +48,7 @@ func FormatOf(name string) (Format, error) {
 	case ".jpg":
 		return JPEG, nil
 	default:
-		return "", fmt.Errorf("%w: %q: known are .png, .ppm, .raw and .jpg", ErrFormat, ext)
+		return "", fmt.Errorf("%w: %q: known are .png, .ppm or .pgm, .raw and .jpg", ErrFormat, ext)
 	}
 }
 
