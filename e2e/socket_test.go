@@ -25,7 +25,7 @@ var socketAttacks = []struct {
 	{"no type", one(`{"hello":{}}`, negotiate.ReasonProtocol), "request refused"},
 	{"two members", one(`{"type":"list","list":{},"bye":{"reason":"x"}}`, negotiate.ReasonProtocol), "request refused"},
 	{"depth", one(nested(), negotiate.ReasonProtocol), "request refused"},
-	{"huge", one(`{"type":"list"`+strings.Repeat(" ", negotiate.MaxPacket)+"}", negotiate.ReasonProtocol), "more than 65536 bytes"},
+	{"huge", one(`{"type":"list"`+strings.Repeat(" ", negotiate.MaxRequest)+"}", negotiate.ReasonProtocol), "more than 8192 bytes"},
 	{"empty", one("", negotiate.ReasonProtocol), "request refused"},
 	{"numbers beyond bounds", one(strings.Replace(hello(""), `"stream"`, `"credit":99999999,"stream"`, 1), negotiate.ReasonProtocol), "credit 99999999"},
 	{"another major version", one(strings.Replace(hello(""), `"major":1`, `"major":99`, 1), negotiate.ReasonProtocol), "99"},
@@ -92,7 +92,6 @@ var socketAttacks = []struct {
 	}, ""},
 	{"asks and never reads", func(t *testing.T, d *daemon) {
 		r := dialRaw(t, d.dir)
-		// Its queue fills, then the daemon's patience ends.
 		eventually(t, "cut off", func() (bool, string) {
 			for range 1000 {
 				if !r.push(`{"type":"status"}`) || !r.push(`{"type":"list"}`) {
@@ -101,7 +100,7 @@ var socketAttacks = []struct {
 			}
 			return false, "still open"
 		})
-	}, "peer does not read its socket"},
+	}, "more than 50 requests within"},
 	{"three hundred at once", func(t *testing.T, d *daemon) {
 		var all []*raw
 		for range 300 {

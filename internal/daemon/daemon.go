@@ -17,7 +17,6 @@ import (
 	"github.com/seed-3c7e7623/camd/backend"
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/frame"
-	"github.com/seed-3c7e7623/camd/internal/linux"
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
@@ -45,6 +44,7 @@ type Daemon struct {
 	// Ready, if set, is called once the socket answers.
 	Ready func(dir string)
 
+	files      int64 // limit on open files, 0 = that of the process; for tests
 	log        *slog.Logger
 	session    frame.Session
 	host       string
@@ -79,7 +79,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if err := checkFiles(cameras, linux.FileLimit()); err != nil {
+	if err := checkFiles(cameras, d.fileLimit()); err != nil {
 		return err
 	}
 	listener, err := negotiate.Listen(d.Dir)
@@ -147,27 +147,6 @@ func (d *Daemon) build() ([]*camera, error) {
 	return out, nil
 }
 
-// filesEach is what a camera and each of its subscribers may need: ring memory,
-// a child's pipes; a socket, a process descriptor, a page, a wake-up pipe.
-const (
-	filesBase       = 32
-	filesCamera     = 12
-	filesSubscriber = 6
-)
-
-// checkFiles holds what the cameras can need against RLIMIT_NOFILE.
-func checkFiles(cameras []*camera, limit int64) error {
-	need := int64(filesBase)
-	for _, c := range cameras {
-		need += filesCamera + filesSubscriber*int64(c.limits.subscribers)
-	}
-	if need > limit {
-		return fmt.Errorf("%w: %d open files may be needed for %d cameras and their subscribers, RLIMIT_NOFILE (ulimit -n) is %d: raise it or lower max_subscribers",
-			ErrLimits, need, len(cameras), limit)
-	}
-	return nil
-}
-
 func (d *Daemon) start(c *camera) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -219,7 +198,7 @@ func (d *Daemon) Add(spec capture.Spec) error {
 	if err != nil {
 		return err
 	}
-	if err := checkFiles(append(d.all(), c), linux.FileLimit()); err != nil {
+	if err := checkFiles(append(d.all(), c), d.fileLimit()); err != nil {
 		return err
 	}
 	return d.start(c)

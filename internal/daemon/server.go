@@ -20,13 +20,8 @@ import (
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
-// Bounds of the local socket.
-const (
-	helloTimeout   = 2 * time.Second // from connect to the first message, and between requests
-	maxConnections = 256             // of all users
-	maxPerUser     = 128             // of one user
-	acceptPause    = 100 * time.Millisecond
-)
+// acceptPause is how long to wait when no connection can be taken.
+const acceptPause = 100 * time.Millisecond
 
 // server answers on the local socket, one goroutine a connection.
 type server struct {
@@ -71,9 +66,18 @@ func (s *server) run(ctx context.Context) {
 			}
 			continue
 		}
+		// Counted here, so that no more are ever open, and refused here: the
+		// queue of a new connection is empty, so this cannot block.
+		if r := s.admit(conn); r != nil {
+			s.send(conn, r)
+			_ = conn.Close()
+			s.conns.Go(func() { s.logRefusal(conn.Peer(), r) })
+			continue
+		}
 		s.conns.Add(1)
 		go func() {
 			defer s.conns.Done()
+			defer s.leave(conn.Peer().UID)
 			defer conn.Close()
 			s.serve(ctx, conn)
 		}()
@@ -84,19 +88,24 @@ func (s *server) run(ctx context.Context) {
 
 // complain logs a repeating fault at most every ten seconds.
 func (s *server) complain(key, text string, err error, args ...any) {
-	s.mu.Lock()
-	last, now := s.logged[key], time.Now()
-	quiet := now.Sub(last) < 10*time.Second
-	if !quiet {
-		if len(s.logged) > 1024 { // keys hold process numbers
-			clear(s.logged)
-		}
-		s.logged[key] = now
-	}
-	s.mu.Unlock()
-	if !quiet {
+	if s.mayComplain(key) {
 		s.d.log.Warn(text, append([]any{"err", err}, args...)...)
 	}
+}
+
+// mayComplain is true at most every ten seconds for one key.
+func (s *server) mayComplain(key string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	last, now := s.logged[key], time.Now()
+	if now.Sub(last) < 10*time.Second {
+		return false
+	}
+	if len(s.logged) > 1024 { // keys hold process numbers
+		clear(s.logged)
+	}
+	s.logged[key] = now
+	return true
 }
 
 // admit counts a connection against the limits, or says why not.
@@ -105,12 +114,13 @@ func (s *server) admit(conn *negotiate.Conn) *negotiate.Refusal {
 	if err := s.d.Policy.Allow(peer); err != nil {
 		return &negotiate.Refusal{Reason: negotiate.ReasonPermissionDenied, Text: err.Error()}
 	}
+	all, perUser := connectionLimits(s.d.all(), s.d.fileLimit())
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.total >= maxConnections || s.byUser[peer.UID] >= maxPerUser {
+	if s.total >= all || s.byUser[peer.UID] >= perUser {
 		return &negotiate.Refusal{
 			Reason: negotiate.ReasonLimit,
-			Text:   fmt.Sprintf("%d connections of user %d and %d in all, at most %d and %d are served", s.byUser[peer.UID], peer.UID, s.total, maxPerUser, maxConnections),
+			Text:   fmt.Sprintf("%d connections of user %d and %d in all, at most %d and %d are served", s.byUser[peer.UID], peer.UID, s.total, perUser, all),
 		}
 	}
 	s.total++
@@ -130,18 +140,14 @@ func (s *server) leave(uid int) {
 // serve answers requests on one connection until it ends or becomes a
 // subscription.
 func (s *server) serve(ctx context.Context, conn *negotiate.Conn) {
-	if r := s.admit(conn); r != nil {
-		s.reject(conn, r)
-		return
-	}
-	defer s.leave(conn.Peer().UID)
 	stop := context.AfterFunc(ctx, func() {
 		// Subscriptions say goodbye first; whoever is still here then is cut off.
 		time.AfterFunc(time.Second, func() { _ = conn.Close() })
 	})
 	defer stop()
+	talk := newConversation(time.Now())
 	for ctx.Err() == nil {
-		m, files, err := conn.Receive(time.Now().Add(helloTimeout))
+		m, files, err := conn.Receive(talk.due)
 		_ = files.Close()
 		switch {
 		case errors.Is(err, io.EOF), errors.Is(err, net.ErrClosed):
@@ -153,9 +159,18 @@ func (s *server) serve(ctx context.Context, conn *negotiate.Conn) {
 			s.reject(conn, &negotiate.Refusal{Reason: negotiate.ReasonProtocol, Text: err.Error()})
 			return
 		}
+		answer, refusal := talk.heard(m.Type, time.Now())
+		if refusal != nil {
+			s.reject(conn, refusal)
+			return
+		}
+		if !answer {
+			continue
+		}
 		if done := s.answer(ctx, conn, m); done {
 			return
 		}
+		talk.answered(time.Now())
 	}
 }
 
@@ -184,10 +199,8 @@ func (s *server) answer(ctx context.Context, conn *negotiate.Conn, m *negotiate.
 	case negotiate.TypeBye:
 		return true
 	default:
-		if m.Type.Known() {
-			s.reject(conn, &negotiate.Refusal{Reason: negotiate.ReasonProtocol, Text: fmt.Sprintf("%s cannot begin a conversation", m.Type)})
-			return true
-		}
+		s.reject(conn, &negotiate.Refusal{Reason: negotiate.ReasonProtocol, Text: fmt.Sprintf("%s cannot begin a conversation", m.Type)})
+		return true
 	}
 	return false
 }
@@ -196,17 +209,27 @@ func (s *server) statusDocument() (json.RawMessage, error) {
 	return fit(s.d.Status(), negotiate.MaxPacket-1024)
 }
 
+// reject says no and why, first to the client: a log can be slow.
 func (s *server) reject(conn *negotiate.Conn, r *negotiate.Refusal) {
-	p := conn.Peer()
-	defer func() { _ = conn.Send(&negotiate.Message{Type: negotiate.TypeReject, Reject: r}) }()
-	if r.Reason == negotiate.ReasonNotReady { // clients wait and ask again
-		return
+	s.send(conn, r)
+	s.logRefusal(conn.Peer(), r)
+}
+
+// send counts a refusal, unless clients wait and ask again, and sends it.
+func (s *server) send(conn *negotiate.Conn, r *negotiate.Refusal) {
+	if r.Reason != negotiate.ReasonNotReady {
+		s.mu.Lock()
+		s.refused[r.Reason]++
+		s.mu.Unlock()
 	}
-	s.mu.Lock()
-	s.refused[r.Reason]++
-	s.mu.Unlock()
-	s.complain(fmt.Sprintf("%s %d %d", r.Reason, p.PID, p.UID), "request refused", errors.New(r.Text),
-		"reason", r.Reason, "subscriber", p.PID, "command", linux.Command(p.PID), "uid", p.UID)
+	_ = conn.Send(&negotiate.Message{Type: negotiate.TypeReject, Reject: r})
+}
+
+func (s *server) logRefusal(p negotiate.Peer, r *negotiate.Refusal) {
+	if r.Reason != negotiate.ReasonNotReady && s.mayComplain(fmt.Sprintf("%s %d %d", r.Reason, p.PID, p.UID)) {
+		s.d.log.Warn("request refused", "err", errors.New(r.Text),
+			"reason", r.Reason, "subscriber", p.PID, "command", linux.Command(p.PID), "uid", p.UID)
+	}
 }
 
 // subscribe finds the stream and tries its backends in the decided order.

@@ -54,21 +54,25 @@ func send(t testing.TB, c *negotiate.Conn, m *negotiate.Message) {
 
 func TestConnectionsOfOneUser(t *testing.T) {
 	dir := runtimeDir(t)
-	d, _ := boot(t, dir, "a=pattern,64x64@10")
+	d := &Daemon{Dir: dir, Log: slog.New(slog.DiscardHandler), Cameras: []capture.Spec{spec(t, "a=pattern,64x64@10")}}
+	d.files = filesBase + filesCamera + DefaultMaxSubscribers*filesSubscriber
+	run(t, d)
+	const most = DefaultMaxSubscribers + freeConnections
 	ask := &negotiate.Message{Type: negotiate.TypeList, List: &negotiate.List{}}
 	var conns []*negotiate.Conn
-	for range maxPerUser {
+	for range most {
 		c := dial(t, dir)
 		send(t, c, ask)
 		receive(t, c, negotiate.TypeStreams)
 		conns = append(conns, c)
 		// Those before stay: they have to ask now and then.
-		for _, x := range conns[:max(0, len(conns)-1)] {
-			send(t, x, &negotiate.Message{Type: "later"})
+		for _, x := range conns[:len(conns)-1] {
+			send(t, x, ask)
+			receive(t, x, negotiate.TypeStreams)
 		}
 	}
 	r := receive(t, dial(t, dir), negotiate.TypeReject).Reject
-	if r.Reason != negotiate.ReasonLimit || !strings.Contains(r.Text, fmt.Sprintf("at most %d", maxPerUser)) {
+	if r.Reason != negotiate.ReasonLimit || !strings.Contains(r.Text, fmt.Sprintf("at most %d", most)) {
 		t.Errorf("refused with %s: %s", r.Reason, r.Text)
 	}
 	for _, c := range conns {
