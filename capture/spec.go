@@ -99,7 +99,7 @@ func parseSpec(text string) (Spec, error) {
 
 func (s *Spec) parseOption(key, value string) error {
 	if !isWord(key, keyChars) {
-		return fmt.Errorf("option %q: want letters, digits and _ . - : alone", key)
+		return fmt.Errorf("option %q: want letters, digits and _ . - : / alone", key)
 	}
 	value, err := unescape(value)
 	if err != nil {
@@ -230,7 +230,7 @@ func CheckName(name string) error {
 const (
 	nameChars = "abcdefghijklmnopqrstuvwxyz0123456789_-"
 	kindChars = "abcdefghijklmnopqrstuvwxyz0123456789_"
-	keyChars  = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-:"
+	keyChars  = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.-:/"
 )
 
 func isWord(s, chars string) bool {

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/seed-3c7e7623/camd/capture"
+	"github.com/seed-3c7e7623/camd/capture/mjpeg"
 	"github.com/seed-3c7e7623/camd/capture/pattern"
 	"github.com/seed-3c7e7623/camd/capture/replay"
 	"github.com/seed-3c7e7623/camd/capture/v4l2"
@@ -17,6 +18,20 @@ import (
 
 // Names lists the kinds, in the order of documentation.
 func Names() []string { return []string{"pattern", "replay", "v4l2"} }
+
+// Streams lists the streams that a camera of a kind may have; nil if the kind is
+// not known.
+func Streams(kind string) []string {
+	switch kind {
+	case "pattern":
+		return []string{pattern.Stream}
+	case "replay":
+		return []string{replay.Stream, replay.Stream + mjpeg.Suffix}
+	case "v4l2":
+		return []string{v4l2.Stream, v4l2.Stream + mjpeg.Suffix}
+	}
+	return nil
+}
 
 // New makes the source that spec asks for. Nothing is opened yet. An unknown
 // kind and options that make no sense are [capture.ErrConfig].

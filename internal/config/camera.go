@@ -65,7 +65,7 @@ func (l *loader) cameraKey(c *camera, a assignment) {
 			return
 		}
 	}
-	if a.list {
+	if a.list && !isCameraList(a.path) {
 		l.add(a.from, "%s of camera %s: a list, want one value", a.path, c.name)
 		return
 	}
@@ -80,29 +80,24 @@ func (l *loader) cameraKey(c *camera, a assignment) {
 	}
 }
 
-// streamKey maps NAME.KEY of a stream to the camera's key that means the same.
+// streamKey finds the camera's key that NAME.KEY of a stream stands for: for what
+// the source of the main stream gives it is the camera's own.
 func (l *loader) streamKey(c *camera, rest string, a assignment) (string, bool) {
 	stream, key, _ := strings.Cut(rest, ".")
-	all := streamKeys()
-	can, known := all[key]
+	names := streamKeys()
+	slices.Sort(names)
 	switch {
 	case key == "" && a.empty:
-		return "", false
-	case !known:
-		names := make([]string, 0, len(all))
-		for k := range all {
-			names = append(names, k)
-		}
-		slices.Sort(names)
+	case !slices.Contains(names, key):
 		hint := didYouMean(key, names)
 		if hint == "" {
 			hint = "; known are " + strings.Join(names, ", ")
 		}
 		l.add(a.keyAt(), "unknown key %q of stream %s/%s%s", key, c.name, stream, hint)
-	case !can:
-		l.add(a.keyAt(), "%s of stream %s/%s is not supported by this version of camd", key, c.name, stream)
+	case !slices.Contains(sourceKeys(), key):
+		return streamPath(stream, key), true
 	case stream != mainStream:
-		l.add(a.keyAt(), "%s of stream %s/%s is not supported by this version of camd, only of %s/%s", key, c.name, stream, c.name, mainStream)
+		l.add(a.keyAt(), "%s of stream %s/%s cannot be chosen, only that of %s/%s", key, c.name, stream, c.name, mainStream)
 	default:
 		return key, true
 	}
@@ -152,7 +147,7 @@ func (l *loader) settle(c *camera, names []string) []string {
 	}
 	known, _ := daemon.CheckCamera(capture.Spec{Name: c.name, Kind: kind.value})
 	known = append(specKeys(), known...)
-	l.fromEnv(c, known, names)
+	l.fromEnv(c, kind.value, known, names)
 
 	spec, ok := l.spec(c, known)
 	if _, err := daemon.CheckCamera(spec); err != nil {
@@ -205,12 +200,13 @@ func (l *loader) shortFromEnv(c *camera) {
 }
 
 // fromEnv takes the variables of single keys.
-func (l *loader) fromEnv(c *camera, known []capture.Option, names []string) {
-	streams := make([]capture.Option, 0, len(streamKeys()))
-	for k := range streamKeys() {
-		streams = append(streams, capture.Option{Key: streamsGroup + "." + mainStream + "." + k})
+func (l *loader) fromEnv(c *camera, kind string, known []capture.Option, names []string) {
+	all := slices.Clone(known)
+	for _, stream := range kinds.Streams(kind) {
+		for _, k := range streamKeys() {
+			all = append(all, capture.Option{Key: streamPath(stream, k)})
+		}
 	}
-	all := append(slices.Clone(known), streams...)
 	for word, v := range l.env.ofCamera(c.name, names) {
 		key, ok := matchKey(word, all)
 		if !ok {
@@ -237,7 +233,7 @@ func (l *loader) spec(c *camera, known []capture.Option) (capture.Spec, bool) {
 			delete(c.keys, key)
 			continue
 		case !isKnown(known, key):
-			l.unknown(a, " of camera "+c.name, append(optionKeys(known), streamsGroup+".NAME.KEY"))
+			l.unknown(a, " of camera "+c.name, optionKeys(known))
 			fine = false
 			continue
 		case a.empty:
@@ -295,7 +291,7 @@ func isKnown(known []capture.Option, key string) bool {
 }
 
 func isGroup(known []capture.Option, key string) bool {
-	return key == streamsGroup || slices.ContainsFunc(known, func(k capture.Option) bool { return strings.HasPrefix(k.Key, key+".") })
+	return slices.ContainsFunc(known, func(k capture.Option) bool { return strings.HasPrefix(k.Key, key+".") })
 }
 
 // blame puts what the daemon or the source refused to where it was said.

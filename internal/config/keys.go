@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/seed-3c7e7623/camd/capture"
+	"github.com/seed-3c7e7623/camd/internal/daemon"
 )
 
 // The keys of the daemon.
@@ -27,10 +28,13 @@ const (
 	keyRate   = "rate"
 )
 
+// keyBackends is an option that can be a list.
+const keyBackends = "backends"
+
 // streamsGroup begins the keys of single streams: streams.NAME.KEY.
 const streamsGroup = "streams"
 
-// mainStream is the stream whose settings are the camera's own.
+// mainStream is the stream whose encoding, size and rate are the camera's own.
 const mainStream = "color"
 
 // daemonKeys lists the keys outside of cameras, in the order of documentation.
@@ -38,8 +42,11 @@ func daemonKeys() []string {
 	return []string{keyRuntimeDir, keyAllowUIDs, keyLogLevel, keyLogFormat}
 }
 
-// isList says which keys take a YAML list.
+// isList says which keys of the daemon take a YAML list, isCameraList which of a
+// camera.
 func isList(path string) bool { return path == keyAllowUIDs }
+
+func isCameraList(path string) bool { return path[strings.LastIndexByte(path, '.')+1:] == keyBackends }
 
 // specKeys are the keys of every camera beside its options.
 func specKeys() []capture.Option {
@@ -51,13 +58,15 @@ func specKeys() []capture.Option {
 	}
 }
 
-// streamKeys are the keys of one stream: true where this version can do it.
-func streamKeys() map[string]bool {
-	return map[string]bool{
-		"encoding": true, keySize: true, keyRate: true,
-		"downscale": false, "max_rate": false, "stamp": false, "frame_id": false, "backends": false,
-	}
-}
+// sourceKeys are the keys of the main stream that say what its source gives:
+// the same as the camera's.
+func sourceKeys() []string { return []string{"encoding", keySize, keyRate} }
+
+// streamKeys are all keys that a stream can have.
+func streamKeys() []string { return append(sourceKeys(), daemon.StreamKeys()...) }
+
+// streamPath is the path from the camera on of a stream's key.
+func streamPath(stream, key string) string { return streamsGroup + "." + stream + "." + key }
 
 // splitCamera cuts cameras.NAME.KEY; key is "" for the camera as a whole.
 func splitCamera(path string) (name, key string, ok bool) {

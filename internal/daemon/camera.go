@@ -38,19 +38,25 @@ type limits struct {
 
 // takeLimits parses and removes the daemon's options from spec.
 func takeLimits(spec *capture.Spec) (limits, error) {
-	own := *spec
-	own.Options = maps.Clone(spec.Options)
-	rest := maps.Clone(spec.Options)
-	for _, key := range []string{"max_subscribers", "credit", "slots", "evict_after", "required"} {
-		delete(rest, key)
-	}
-	for key := range rest {
-		delete(own.Options, key) // the source's, to be judged there
-	}
-	o := capture.NewOptions(own)
+	o := takeOptions(spec, func(key string) bool {
+		return slices.Contains([]string{"max_subscribers", "credit", "slots", "evict_after", "required"}, key)
+	})
 	l := readLimits(o)
-	spec.Options = rest
 	return l, o.Err()
+}
+
+// takeOptions moves the options that are the daemon's out of spec. Others are
+// the source's, to be judged there.
+func takeOptions(spec *capture.Spec, own func(key string) bool) *capture.Options {
+	mine := *spec
+	mine.Options, spec.Options = make(map[string]string), maps.Clone(spec.Options)
+	for key, value := range spec.Options {
+		if own(key) {
+			mine.Options[key] = value
+			delete(spec.Options, key)
+		}
+	}
+	return capture.NewOptions(mine)
 }
 
 func readLimits(o *capture.Options) limits {
@@ -69,6 +75,7 @@ type camera struct {
 	d      *Daemon
 	spec   capture.Spec
 	limits limits
+	output outputs
 	source capture.Source
 	super  *capture.Supervisor
 	log    *slog.Logger
@@ -120,7 +127,8 @@ func (l limits) memory(held int) (slots, budget int) {
 
 func newCamera(d *Daemon, spec capture.Spec) (*camera, error) {
 	l, err := takeLimits(&spec)
-	if err != nil {
+	out, outErr := takeOutputs(&spec)
+	if err = errors.Join(err, outErr); err != nil {
 		return nil, fmt.Errorf("camera %s: %w", spec.Name, err)
 	}
 	newSource := d.Sources
@@ -132,7 +140,7 @@ func newCamera(d *Daemon, spec capture.Spec) (*camera, error) {
 		return nil, err
 	}
 	c := &camera{
-		d: d, spec: spec, limits: l, source: source,
+		d: d, spec: spec, limits: l, output: out, source: source,
 		log:   d.log.With("camera", spec.Name),
 		ended: make(chan struct{}), done: make(chan struct{}), missing: make(chan error, 1),
 	}

@@ -22,11 +22,13 @@ const noKey = ""
 func CheckCamera(spec capture.Spec) (known []capture.Option, err error) {
 	o := capture.NewOptions(capture.Spec{Kind: spec.Kind})
 	readLimits(o)
+	readOutputs(o, capture.Spec{Name: spec.Name, Kind: spec.Kind})
 	known = o.Known()
 
 	rest := spec
 	rest.Options = maps.Clone(spec.Options)
 	_, limitsErr := takeLimits(&rest)
+	_, outputsErr := takeOutputs(&rest)
 	_, kindErr := kinds.New(rest)
 
 	// A source that is given a key which none has tells all that it knows.
@@ -38,5 +40,5 @@ func CheckCamera(spec capture.Spec) (known []capture.Option, err error) {
 	if errors.As(all, &account) {
 		known = append(known, account.Known...)
 	}
-	return known, errors.Join(limitsErr, kindErr)
+	return known, errors.Join(limitsErr, outputsErr, kindErr)
 }

@@ -57,7 +57,7 @@ func TestRoom(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			err := room("a/color", 3, 4000, c.limits)
+			err := room("a/color", 2, 4000, 4096, c.limits)
 			if c.fits != (err == nil) {
 				t.Fatalf("got %v", err)
 			}

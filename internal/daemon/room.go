@@ -31,9 +31,10 @@ func memoryError(name string, first bool, err error) error {
 // reserve is what the rest of the process may need, in bytes.
 const reserve = 16 << 20
 
-// room holds a ring that is about to be made against the limits of the process.
-func room(name string, slots, size int, limits []linux.Limit) error {
-	need := linux.PageRound(int64(size)) * int64(slots)
+// room holds a ring that is about to be made, and what the stream needs beside
+// it in bytes, against the limits of the process.
+func room(name string, slots, size int, beside int64, limits []linux.Limit) error {
+	need := linux.PageRound(int64(size))*int64(slots) + beside
 	for _, l := range limits {
 		if need+reserve > l.Room() {
 			return fmt.Errorf("%w: %s needs %s (%d slots of %s), but %s leaves %s: lower max_subscribers, set slots=N, or take a smaller size",

@@ -24,16 +24,20 @@ import (
 type stream struct {
 	name   string // "camera/stream"
 	camera *camera
+	output output
 	shm    *shm.Backend
 
 	generation atomic.Uint64
 
 	mu      sync.Mutex
-	format  capture.Format
+	format  capture.Format // as the source gives it
+	out     capture.Format // as subscribers get it
 	epoch   uint64
 	writer  *writer
 	seq     uint64 // of the last frame, published or dropped
 	meta    frame.Meta
+	rarer   decimator
+	carried frame.Flags // of frames that were left out, for the next one
 	counts  counts
 	dropped map[capture.DropReason]uint64
 	rate    rate
@@ -42,14 +46,16 @@ type stream struct {
 // counts is what happened to the frames of a stream.
 type counts struct {
 	published  uint64
-	copied     uint64 // frames with bytes that user-space code copied
+	decimated  uint64 // left out because of max_rate
+	copied     uint64 // times that user-space code copied a frame, or part of one
 	copiedByte uint64
 }
 
 func newStream(c *camera, name string) *stream {
 	s := &stream{
-		name: c.spec.Name + "/" + name, camera: c, dropped: make(map[capture.DropReason]uint64),
+		name: c.spec.Name + "/" + name, camera: c, output: c.output.of(name), dropped: make(map[capture.DropReason]uint64),
 	}
+	s.rarer.period = int64(s.output.period())
 	s.shm = &shm.Backend{
 		Stream: s.name, Session: c.d.session, Info: s.info,
 		DefaultCredit: c.limits.credit, MaxCredit: ring.MaxCredit,
@@ -68,12 +74,24 @@ func (s *stream) candidates() []negotiate.Candidate {
 	for _, b := range s.backends() {
 		out = append(out, b.Candidate())
 	}
-	return out
+	return negotiate.Restrict(s.output.backends, out)
 }
 
 // open gives the stream a format. The ring stays if the format is the one it
 // has and no slot of it is lost to a run that was given up.
 func (s *stream) open(f capture.Format) (capture.Writer, error) {
+	out, scale, err := s.output.published(f)
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", s.name, err)
+	}
+	w, err := s.openRing(f, out, scale != nil)
+	if err != nil || scale == nil {
+		return w, err
+	}
+	return newScaler(w, f, scale), nil
+}
+
+func (s *stream) openRing(f, out capture.Format, scaled bool) (*writer, error) {
 	s.mu.Lock()
 	same := s.writer != nil && s.format == f && s.writer.ring.Usage().Writing == 0
 	if same {
@@ -85,19 +103,24 @@ func (s *stream) open(f capture.Format) (capture.Writer, error) {
 	first := s.writer == nil
 	s.mu.Unlock()
 
-	slots, budget := s.camera.limits.memory(f.Held)
-	if need := max(f.Held, 1) + 2; slots < need {
+	slots, budget := s.camera.limits.memory(out.Held)
+	if need := max(out.Held, 1) + 2; slots < need {
 		return nil, fmt.Errorf("%w: %s: slots=%d, this source needs at least %d", capture.ErrConfig, s.name, slots, need)
 	}
+	beside := int64(0)
+	if scaled {
+		beside = linux.PageRound(int64(f.SlotBytes())) * int64(stagingSlots(f))
+	}
 	epoch := s.camera.d.nextEpoch(s.name)
-	r, err := s.newRing(f, epoch, slots, budget)
+	r, err := s.newRing(out, epoch, slots, budget, beside)
 	if err != nil {
 		return nil, memoryError(s.name, first, err)
 	}
-	s.camera.log.Info("stream opened", "stream", s.name, "geometry", f.Geometry.String(), "interval", f.Interval,
+	s.camera.log.Info("stream opened", "stream", s.name, "geometry", out.Geometry.String(), "interval", out.Interval,
 		"epoch", epoch, "slots", slots, "bytes", r.Layout().PixelBytes)
 	s.mu.Lock()
-	s.epoch, s.format = epoch, f
+	s.epoch, s.format, s.out = epoch, f, out
+	s.rarer.expect(int64(f.Interval))
 	s.writer = newWriter(s, r)
 	w := s.writer
 	s.mu.Unlock()
@@ -105,8 +128,8 @@ func (s *stream) open(f capture.Format) (capture.Writer, error) {
 	return w, nil
 }
 
-func (s *stream) newRing(f capture.Format, epoch uint64, slots, budget int) (*ring.Ring, error) {
-	if err := room(s.name, slots, f.SlotBytes(), linux.MemoryLimits()); err != nil {
+func (s *stream) newRing(f capture.Format, epoch uint64, slots, budget int, beside int64) (*ring.Ring, error) {
+	if err := room(s.name, slots, f.SlotBytes(), beside, linux.MemoryLimits()); err != nil {
 		return nil, err
 	}
 	l := s.camera.limits
@@ -128,10 +151,11 @@ func (s *stream) info() negotiate.StreamInfo {
 	i := s.camera.describe(h)
 	i.Name = s.name
 	if s.writer != nil {
-		i.Geometry = s.format.Geometry
+		i.Geometry, i.Color = s.out.Geometry, s.out.Color
 	}
-	i.IntervalNS = int64(s.format.Interval)
-	i.Clock = s.format.Clock.String()
+	i.IntervalNS = int64(s.out.Interval)
+	i.Clock = s.out.Clock.String()
+	i.Stamp, i.FrameID = s.output.stamp, s.output.frameID
 	i.Epoch = s.epoch
 	return i
 }
@@ -194,6 +218,24 @@ func (w *writer) Discard(s *capture.Slot) { w.ring.Discard(s.Index) }
 
 // Commit implements capture.Writer: the frame is complete, its clock starts.
 func (w *writer) Commit(slot *capture.Slot, st capture.Stamp) {
+	if !w.s.due(&st) {
+		w.ring.Discard(slot.Index)
+		return
+	}
+	w.publish(slot, st, copies(st), 0)
+}
+
+// copies is how often the source's code copied a frame.
+func copies(st capture.Stamp) uint64 {
+	if st.CopiedBytes > 0 {
+		return 1
+	}
+	return 0
+}
+
+// publish hands the frame to readers. It was copied so often by user-space code,
+// and beside what the stamp says so many bytes of it.
+func (w *writer) publish(slot *capture.Slot, st capture.Stamp, copies uint64, copied int) {
 	// Both clocks at once: what is read after ready is latency to the readers.
 	ready, wall := linux.Now()
 	s := w.s
@@ -203,8 +245,9 @@ func (w *writer) Commit(slot *capture.Slot, st capture.Stamp) {
 	*m = frame.Meta{
 		Sequence: s.seq, DriverSequence: st.DriverSequence,
 		CaptureNanos: st.CaptureNanos, WallNanos: st.WallNanos, ReadyNanos: ready,
-		Clock: s.format.Clock, Flags: st.Flags, Bytes: frameBytes(s.format.Geometry, st.Bytes),
+		Clock: s.out.Clock, Flags: st.Flags | s.carried, Bytes: frameBytes(s.out.Geometry, st.Bytes),
 	}
+	s.carried = 0
 	if st.Clock != frame.ClockUnknown {
 		m.Clock = st.Clock
 	}
@@ -216,12 +259,36 @@ func (w *writer) Commit(slot *capture.Slot, st capture.Stamp) {
 	}
 	w.ring.Publish(slot.Index, m)
 	s.counts.published++
-	if st.CopiedBytes > 0 {
-		s.counts.copied++
-		s.counts.copiedByte += uint64(st.CopiedBytes)
-	}
+	s.counts.copied += copies
+	s.counts.copiedByte += uint64(st.CopiedBytes + copied)
 	s.rate.add(ready)
 	s.mu.Unlock()
+}
+
+// due reports whether the frame is to be published. One that max_rate leaves
+// out is no loss: it takes no number, so that subscribers see no gap.
+func (s *stream) due(st *capture.Stamp) bool {
+	if s.rarer.period == 0 {
+		return true
+	}
+	if st.CaptureNanos == 0 {
+		st.CaptureNanos = linux.Monotonic()
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.rarer.pass(st.CaptureNanos) {
+		return true
+	}
+	s.counts.decimated++
+	s.carried |= st.Flags & frame.Discontinuity
+	return false
+}
+
+// skip passes over a frame that nobody gets, but not over the break before it.
+func (s *stream) skip(st capture.Stamp) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.carried |= st.Flags & frame.Discontinuity
 }
 
 // frameBytes is how much of a slot is the frame: what the source says of a
@@ -260,6 +327,8 @@ type StreamStatus struct {
 	Sequence  uint64                        `json:"sequence"`
 	Published uint64                        `json:"published"`
 	Dropped   map[capture.DropReason]uint64 `json:"dropped,omitempty"`
+	// Decimated counts the frames that max_rate left out, which are no loss.
+	Decimated uint64 `json:"decimated,omitempty"`
 	// HostCopies is user-space copies per frame on the way into the ring.
 	HostCopies  float64              `json:"host_copies"`
 	AgeMS       int64                `json:"age_ms"` // of the newest frame; -1 before the first
@@ -290,7 +359,7 @@ func (s *stream) status() StreamStatus {
 	defer s.mu.Unlock()
 	out.RateHz = s.rate.perSecond(now)
 	out.Sequence, out.Published = s.seq, s.counts.published
-	out.Dropped = maps.Clone(s.dropped)
+	out.Dropped, out.Decimated = maps.Clone(s.dropped), s.counts.decimated
 	if s.counts.published > 0 {
 		out.HostCopies = float64(s.counts.copied) / float64(s.counts.published)
 		out.AgeMS = (now - s.rate.last) / int64(time.Millisecond)
