@@ -246,7 +246,7 @@ func TestBrokenFiles(t *testing.T) {
 		code       int
 		wants      []string
 	}{
-		{"not there", filepath.Join(dir, "nothing.avi"), 4, []string{"device not found", "nothing.avi"}},
+		{"not there", filepath.Join(dir, "nothing.avi"), 4, []string{"no such file: ", "nothing.avi"}},
 		{"garbage", write("garbage.avi", []byte("this is no video")), 3, []string{"format refused", "garbage.avi", "Invalid data found"}},
 		{"empty", write("empty.avi", nil), 3, []string{"format refused", "empty.avi"}},
 		{"directory", dir, 3, []string{"is a directory"}},

@@ -16,12 +16,7 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
-
-	"github.com/seed-3c7e7623/camd/capture"
 )
-
-// ErrNoFFmpeg: the ffmpeg programs are not installed.
-var ErrNoFFmpeg = fmt.Errorf("ffmpeg not found: install it, for example: apt-get install ffmpeg: %w", capture.ErrUnsupported)
 
 // pipeBytes is asked for between child and us: the kernel's default maximum
 // for users.
@@ -72,7 +67,7 @@ func startChild(path string, args ...string) (*child, error) {
 		_ = r.Close()
 		<-c.done
 		if errors.Is(err, exec.ErrNotFound) || errors.Is(err, os.ErrNotExist) {
-			return nil, fmt.Errorf("%w: %w", ErrNoFFmpeg, err)
+			return nil, ErrNoFFmpeg
 		}
 		return nil, err
 	}

@@ -44,10 +44,13 @@ func (s *Source) native() (*recording, frame.Geometry, error) {
 	path := localPath(s.target)
 	info, err := os.Stat(path)
 	switch {
-	case errors.Is(err, os.ErrNotExist) && s.reader == readerNative:
-		return nil, frame.Geometry{}, fmt.Errorf("%w: %s", capture.ErrDeviceNotFound, path)
+	// Some of ffmpeg's inputs are no files: "concat:a.ts|b.ts".
+	case err != nil && path == s.target && strings.Contains(path, ":") && s.reader != readerNative:
+		return nil, frame.Geometry{}, fmt.Errorf("%w: not a file", errElse)
+	case errors.Is(err, os.ErrNotExist):
+		return nil, frame.Geometry{}, noFile(path)
 	case err != nil:
-		return nil, frame.Geometry{}, fmt.Errorf("%w: %w", errElse, err)
+		return nil, frame.Geometry{}, err
 	}
 	rec, err := s.openKind(path, info)
 	if err != nil {
@@ -78,6 +81,8 @@ func (s *Source) mustFFmpeg() string {
 		return "asked for"
 	case s.live:
 		return "a live stream"
+	case strings.Contains(s.target, "://") && !strings.HasPrefix(s.target, "file:"):
+		return "a URL"
 	case len(s.extra) > 0:
 		return "options input.KEY are its own"
 	}

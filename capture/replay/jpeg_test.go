@@ -197,7 +197,7 @@ func TestMotionJPEGFiles(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			withoutFFmpeg(t)
 			i := 0
-			_, err := play(t, esc(c.target)+c.options+",pace=fast", func(f capturetest.Frame) bool {
+			_, err := play(t, esc(c.target)+c.options, func(f capturetest.Frame) bool {
 				if f.Format.Geometry.Encoding != c.encoding || int64(f.Format.Interval) != c.interval {
 					t.Fatalf("%+v", f.Format)
 				}

@@ -177,7 +177,7 @@ func TestWhoReads(t *testing.T) {
 		{"unknown", other, "", false, nil, "unknown format"},
 		{"step of no raw file", y420, ",step=128", true, capture.ErrConfig, "this is y4m"},
 		{"empty folder", dir, "", true, capture.ErrConfig, "is a directory without pictures"},
-		{"missing", filepath.Join(dir, "x"), "", false, nil, "no such file"},
+		{"missing", filepath.Join(dir, "x"), "", true, capture.ErrDeviceNotFound, "no such file: " + filepath.Join(dir, "x")},
 		{"missing without ffmpeg", filepath.Join(dir, "x"), ",reader=native", true, capture.ErrDeviceNotFound, "x"},
 		{"damaged header", write(t, "f.y4m", []byte("YUV4MPEG2 W0 H0\n")), "", true, capture.ErrFormatRefused, "damaged YUV4MPEG2 header"},
 		{"no frames", write(t, "g.y4m", []byte("YUV4MPEG2 W2 H2 Cmono\n")), "", true, capture.ErrFormatRefused, "no frames in it"},

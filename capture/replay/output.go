@@ -41,7 +41,9 @@ func (o *output) format(c clip) capture.Format {
 	}
 	if r := o.played(c); r > 0 {
 		o.schedule.Rate = r
-		f.Interval = o.schedule.Interval()
+		if !o.fast || o.live { // else frames come as they come
+			f.Interval = o.schedule.Interval()
+		}
 	}
 	return f
 }

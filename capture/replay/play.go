@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"strings"
 
 	"github.com/seed-3c7e7623/camd/capture"
 )
@@ -34,6 +35,36 @@ func (p *player) play(ctx context.Context) error {
 			return err
 		}
 		p.current.stop()
+		if frames == 1 && p.first != nil {
+			return p.still(ctx)
+		}
+	}
+}
+
+// still shows the only frame again and again: a child for each would take much
+// longer than a frame is shown.
+func (p *player) still(ctx context.Context) error {
+	for number := uint64(2); ; number++ {
+		slot, err := p.writer.Acquire()
+		if err != nil && !errors.Is(err, capture.ErrNoSlot) {
+			return err
+		}
+		if slot != nil {
+			copy(slot.Data, p.first)
+		}
+		captured, err := p.due(ctx)
+		if err == nil {
+			err = ctx.Err()
+		}
+		if err != nil {
+			if slot != nil {
+				p.writer.Discard(slot)
+			}
+			return err
+		}
+		st := p.stamp(captured, 0, number)
+		st.CopiedBytes = len(p.first)
+		p.publish(slot, st)
 	}
 }
 
@@ -59,6 +90,9 @@ func (p *player) pass(ctx context.Context, pass int) (frames uint64, rest int, e
 			return frames, n, err
 		}
 		frames++
+		if frames == 1 && p.mayBeStill() {
+			p.first = append(p.first[:0], p.frame(slot)...)
+		}
 		captured, err := p.due(ctx)
 		if err != nil {
 			if slot != nil {
@@ -71,6 +105,17 @@ func (p *player) pass(ctx context.Context, pass int) (frames uint64, rest int, e
 			return frames, 0, err
 		}
 	}
+}
+
+// mayBeStill reports whether the file may have a single frame, as pictures have.
+func (p *player) mayBeStill() bool { return p.loop && p.clip.frames <= 1 }
+
+// frame is what read has read.
+func (p *player) frame(slot *capture.Slot) []byte {
+	if slot == nil {
+		return p.scratch
+	}
+	return slot.Data[:p.geometry.Size()]
 }
 
 // read reads one frame into the slot, by read(2) and nothing between, or
@@ -86,10 +131,10 @@ func (p *player) read(slot *capture.Slot) (int, error) {
 	return io.ReadFull(p.current.out, p.scratch)
 }
 
-// prepare starts the child of the next pass when the end comes near; at once
-// if nobody knows where the end is. It waits by itself, its pipe being full.
+// prepare starts the child of the next pass when the end comes near; after the
+// second frame if nobody knows where the end is. It waits by itself, its pipe being full.
 func (p *player) prepare(frames uint64) error {
-	if !p.loop || p.standby != nil {
+	if !p.loop || p.standby != nil || frames == 1 && p.mayBeStill() {
 		return nil
 	}
 	if ahead := uint64(lead.Seconds()*p.schedule.Rate) + 1; frames+ahead < p.clip.frames {
@@ -131,7 +176,7 @@ func (p *player) judge(frames uint64, rest int) error {
 	}
 	if problem != "" && !p.warned {
 		p.warned = true
-		p.log().Warn("recording is damaged, what can be read is looped", "source", p.Describe(), "frames", frames, "problem", problem)
+		p.log().Warn("recording is damaged, what can be read is looped", "source", p.Describe(), "frames", frames, "problem", strings.TrimLeft(problem, ",: "))
 	}
 	return nil
 }

@@ -4,6 +4,7 @@
 package replay
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -169,7 +170,7 @@ func TestFramesAreWhatFFmpegYields(t *testing.T) {
 					return false
 				}
 				g := f.Format.Geometry
-				if g.Width != c.w || g.Height != c.h || f.Format.Clock != frame.ClockReplay || f.Format.Interval != 100*time.Millisecond {
+				if g.Width != c.w || g.Height != c.h || f.Format.Clock != frame.ClockReplay || f.Format.Interval != 0 {
 					t.Fatalf("format %+v", f.Format)
 				}
 				if sha256.Sum256(f.Data) != sha256.Sum256(raw[frames*size:(frames+1)*size]) {
@@ -185,6 +186,33 @@ func TestFramesAreWhatFFmpegYields(t *testing.T) {
 				t.Fatalf("%d frames, %v", frames, err)
 			}
 		})
+	}
+}
+
+// One picture that ffmpeg reads is shown at the usual rate, by one child.
+func TestStillPictureLoops(t *testing.T) {
+	needFFmpeg(t)
+	path := filepath.Join(t.TempDir(), "still.bmp")
+	if out, err := exec.Command("ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=s=64x48", "-frames:v", "1", path).CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	var first []byte
+	n := 0
+	_, err := play(t, esc(path)+",loop=true", func(f capturetest.Frame) bool {
+		if f.Format.Interval != 40*time.Millisecond {
+			t.Errorf("interval %v", f.Format.Interval)
+		}
+		if first == nil {
+			first = bytes.Clone(f.Data)
+		}
+		n++
+		if !bytes.Equal(f.Data, first) || f.Stamp.DriverSequence != uint64(n) || n > 1 && f.Stamp.CopiedBytes != len(first) {
+			t.Errorf("frame %d: %+v", n, f.Stamp)
+		}
+		return n < 10
+	})
+	if !errors.Is(err, context.Canceled) || n < 10 {
+		t.Fatalf("%d frames, %v", n, err)
 	}
 }
 

@@ -172,7 +172,10 @@ func (s *Source) runFFmpeg(ctx context.Context, sink capture.Sink) error {
 func lookPath(name string) (string, error) {
 	path, err := exec.LookPath(name)
 	if err != nil {
-		return "", fmt.Errorf("%w: %w", ErrNoFFmpeg, err)
+		if errors.Is(err, exec.ErrNotFound) {
+			return "", ErrNoFFmpeg
+		}
+		return "", fmt.Errorf("%s: %w", name, err)
 	}
 	return path, nil
 }
@@ -199,6 +202,9 @@ func (s *Source) input() (target string, regular bool, err error) {
 		return "file:" + path, info.Mode().IsRegular(), nil
 	case s.device, !s.demuxer && (path != target || !strings.Contains(target, ":")):
 		if errors.Is(err, os.ErrNotExist) {
+			if !s.device {
+				return "", false, noFile(path)
+			}
 			return "", false, fmt.Errorf("%w: %s", capture.ErrDeviceNotFound, path)
 		}
 		return "", false, err
@@ -311,7 +317,9 @@ func (s *Source) explain(err error, regular bool) error {
 	switch {
 	case errors.Is(err, capture.ErrFormatRefused), errors.Is(err, capture.ErrUnsupported):
 		return err
-	case has("No such file or directory", "404 Not Found"):
+	case !s.device && has("No such file or directory", "404 Not Found"):
+		return &problem{s.Describe() + ": " + err.Error(), capture.ErrDeviceNotFound}
+	case has("No such file or directory"):
 		kind = capture.ErrDeviceNotFound
 	case has("No such device", "Input/output error"):
 		kind = capture.ErrDeviceGone
@@ -343,6 +351,7 @@ type player struct {
 	current *child
 	standby *child // started before the end, so that a loop has no gap
 	scratch []byte // for frames that find no slot
+	first   []byte // the first frame, which may be the only one
 }
 
 func (p *player) close() {
