@@ -9,6 +9,7 @@ import json
 import random
 import sys
 import threading
+import time
 
 import zenoh
 
@@ -70,8 +71,9 @@ def payload(c):
 
 def put(s, c):
     p = payload(c)
+    z, o = zenoh.ZBytes(p), options(c)
     for _ in range(c.get("times", 1)):
-        s.put(c["key"], p, **options(c))
+        s.put(c["key"], z, **o)
     e = {"ev": "put"}
     if isinstance(p, bytes):
         e["sha256"] = hashlib.sha256(p).hexdigest()
@@ -138,6 +140,36 @@ def advanced(s, c):
     return declare_advanced_subscriber(s, c["key"], lambda x: sample("sample", x), history=HistoryConfig(detect_late_publishers=True))
 
 
+class Pinger:
+    def __init__(self, s, c):
+        self.back = threading.Semaphore(0)
+        self.p = s.declare_publisher(c["to"], congestion_control=zenoh.CongestionControl.BLOCK, express=True)
+        self.s = s.declare_subscriber(c["key"], lambda x: self.back.release())
+
+    def ping(self, p):
+        start = time.perf_counter()
+        self.p.put(p)
+        self.back.acquire()
+        return 1e6 * (time.perf_counter() - start)
+
+
+class Counter:
+    left = 0
+    start = 0.0
+
+    def one(self, _):
+        self.left -= 1
+        if self.left == 0:
+            say(ev="counted", micros=1e6 * (time.perf_counter() - self.start))
+
+    def arm(self, n):
+        self.left = n
+        self.start = time.perf_counter()
+
+
+counter = Counter()
+
+
 def run(s, c):
     op = c["op"]
     if op == "put":
@@ -158,6 +190,17 @@ def run(s, c):
         p = s.declare_publisher(c["to"], congestion_control=zenoh.CongestionControl.BLOCK)
         declared[c["name"]] = (p, s.declare_subscriber(c["key"], lambda x: p.put(x.payload)))
         say(ev="declared")
+    elif op == "pinger":
+        declared[c["name"]] = Pinger(s, c)
+        say(ev="declared")
+    elif op == "ping":
+        say(ev="ping", micros=declared[c["name"]].ping(zenoh.ZBytes(bytes(c["size"]))))
+    elif op == "count":
+        declared[c["name"]] = s.declare_subscriber(c["key"], counter.one)
+        say(ev="declared")
+    elif op == "await":
+        counter.arm(c["count"])
+        say(ev="armed")
     elif op == "advanced":
         declared[c["name"]] = advanced(s, c)
         say(ev="declared")

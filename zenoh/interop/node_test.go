@@ -35,6 +35,7 @@ type event struct {
 	Attachment, Text, SHA256, Parameters, ZID                string
 	Express, Matching                                        bool
 	Len, Count                                               int
+	Micros                                                   float64
 	Peers, Routers                                           []string
 }
 

@@ -32,20 +32,34 @@ const (
 	classes  = 20
 )
 
+// Large buffers are kept through garbage collections, up to maxKeptBytes and at
+// least one: to get them anew costs more than to fill them.
+const (
+	largeClass   = 17 - minClass // 128 KB
+	maxKeptBytes = 64 << 20
+)
+
 // Pool hands out memory in sizes of powers of two. The zero value is ready.
 type Pool struct {
 	free [classes]sync.Pool
+
+	mu    sync.Mutex
+	large [classes][]*Buffer
+	kept  int // bytes in large
 }
 
 // Get returns an empty buffer with room for n bytes and one user.
 func (p *Pool) Get(n int) *Buffer {
 	c := max(bits.Len(uint(max(n, 1)-1)), minClass) - minClass
-	if c >= classes {
-		b := &Buffer{B: make([]byte, 0, n), pool: p}
-		b.refs.Store(1)
-		return b
+	var b *Buffer
+	switch {
+	case c >= classes:
+		b = &Buffer{B: make([]byte, 0, n), pool: p}
+	case c >= largeClass:
+		b = p.takeLarge(c)
+	default:
+		b, _ = p.free[c].Get().(*Buffer)
 	}
-	b, _ := p.free[c].Get().(*Buffer)
 	if b == nil {
 		b = &Buffer{B: make([]byte, 0, 1<<(c+minClass)), pool: p}
 	}
@@ -54,11 +68,35 @@ func (p *Pool) Get(n int) *Buffer {
 	return b
 }
 
+func (p *Pool) takeLarge(c int) *Buffer {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.large[c])
+	if n == 0 {
+		return nil
+	}
+	b := p.large[c][n-1]
+	p.large[c][n-1] = nil
+	p.large[c] = p.large[c][:n-1]
+	p.kept -= cap(b.B)
+	return b
+}
+
 func (p *Pool) put(b *Buffer) {
 	n := cap(b.B)
 	c := bits.Len(uint(n)) - 1 - minClass
-	if c >= 0 && c < classes && n == 1<<(c+minClass) {
+	if c < 0 || c >= classes || n != 1<<(c+minClass) {
+		return
+	}
+	if c < largeClass {
 		p.free[c].Put(b)
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.kept == 0 || p.kept+n <= maxKeptBytes {
+		p.large[c] = append(p.large[c], b)
+		p.kept += n
 	}
 }
 
