@@ -122,22 +122,24 @@ var socketAttacks = []struct {
 			t.Errorf("refusals of %d silent connections: %v", len(all), reasons)
 		}
 	}, "connections of user"},
-	{"more subscriptions than there is room", func(t *testing.T, d *daemon) {
-		full := 0
-		for range 12 {
+	{"offers that nobody answers", func(t *testing.T, d *daemon) {
+		for range 20 {
 			r := dialRaw(t, d.dir)
 			r.send(hello(""))
-			m, ok := r.receive()
-			switch {
-			case ok && m.Offer != nil:
-			case ok && m.Reject != nil && m.Reject.Reason == negotiate.ReasonRingFull:
-				full++
-			default:
+			if m, ok := r.receive(); !ok || m.Offer == nil {
 				t.Errorf("hello was answered by %+v, %v", m, ok)
 			}
 		}
-		if full != 5 {
-			t.Errorf("%d of 12 were told that the ring is full, want 5 beside one that is in", full)
+		attach(t, d.dir, negotiate.WakeFutex) // they keep nobody out
+	}, "probe_timeout"},
+	{"more subscriptions than there is room", func(t *testing.T, d *daemon) {
+		for range 7 { // beside one that is in
+			attach(t, d.dir, negotiate.WakeFutex)
+		}
+		for range 5 {
+			r := dialRaw(t, d.dir)
+			r.send(hello(""))
+			r.refused(negotiate.ReasonRingFull)
 		}
 	}, "ring_full"},
 }
