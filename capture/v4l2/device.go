@@ -79,6 +79,19 @@ func (d *Device) call(name string, req uint, arg unsafe.Pointer) error {
 	return nil
 }
 
+// orGone is ENODEV if err is EINVAL and the device has gone. The buffers of one
+// that is being unplugged are freed under requests that were under way, which are
+// then invalid (vb2_video_unregister_device).
+func (d *Device) orGone(err error) error {
+	if errors.Is(err, unix.EINVAL) {
+		var c capability
+		if now := d.k.ioctl(reqQueryCap, unsafe.Pointer(&c)); errors.Is(now, unix.ENODEV) {
+			return now
+		}
+	}
+	return err
+}
+
 // text is a C string of a driver, made presentable.
 func text(b []byte) string {
 	if i := bytes.IndexByte(b, 0); i >= 0 {

@@ -94,7 +94,7 @@ func (q *queue) enqueueMapped(i int) error {
 
 func (q *queue) enqueue(i int) error {
 	if err := q.d.k.ioctl(reqQueueBuf, unsafe.Pointer(&q.buf)); err != nil {
-		return err
+		return q.d.orGone(err)
 	}
 	q.with[i] = true
 	q.queued++
@@ -112,7 +112,7 @@ func (q *queue) dequeue() (int, bool, error) {
 		if errors.Is(err, unix.EAGAIN) {
 			return 0, false, nil
 		}
-		return 0, false, explain("VIDIOC_DQBUF", q.d.Path, err)
+		return 0, false, explain("VIDIOC_DQBUF", q.d.Path, q.d.orGone(err))
 	}
 	i := q.buf.Index
 	if int64(i) >= int64(q.granted) || !q.with[i] {

@@ -256,6 +256,26 @@ func TestStreamFails(t *testing.T) {
 	}
 }
 
+// Being unplugged shows as an invalid request at first.
+func TestUnpluggedUnderARequest(t *testing.T) {
+	for name, request := range map[string]uint{"QBUF": reqQueueBuf, "DQBUF": reqDequeueBuf} {
+		for gone, want := range map[error]error{unix.ENODEV: capture.ErrDeviceGone, nil: unix.EINVAL} {
+			t.Run(name, func(t *testing.T) {
+				f := newFake(t)
+				r := start(t, f, newSource(t, f, ""), 10)
+				r.frame(1)
+				f.mu.Lock()
+				f.fail[request], f.fail[reqQueryCap] = unix.EINVAL, gone
+				f.mu.Unlock()
+				r.fill(filling{sequence: 1})
+				if err := r.wait(); !errors.Is(err, want) {
+					t.Errorf("%v, want %v", err, want)
+				}
+			})
+		}
+	}
+}
+
 func TestDriverReturnsWrongBuffers(t *testing.T) {
 	for _, c := range []struct {
 		name  string

@@ -84,40 +84,45 @@ func (d *device) wanted(not int) (setup int, parameters []byte, ok bool) {
 	return d.setups, d.commit, !d.gone
 }
 
-// take waits for a request to answer. It reports false when there will be none
-// for this setup.
-func (d *device) take(setup int) (u urb, ok, gone bool) {
+// answer waits for a request and answers it with what payload makes for so many
+// bytes. It reports false when there will be none for this setup.
+func (d *device) answer(setup int, payload func(length int) []byte) (ok, gone bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for !d.gone && len(d.pending) == 0 && d.setups == setup {
 		d.changed.Wait()
 	}
 	if d.gone || d.setups != setup {
-		return urb{}, false, d.gone
+		return false, d.gone
 	}
-	u = d.pending[0]
+	u := d.pending[0]
 	d.pending = d.pending[1:]
-	return u, true, false
+	b := payload(u.length)
+	// Still locked: after the answer to a request to take this one back, an
+	// answer to it would be an error for the kernel, which then hangs up.
+	d.link.answer(u.seq, 0, b, len(b))
+	return true, false
 }
 
 // send divides a frame into payloads, one for each request. It reports false
 // when the camera is unplugged.
 func (d *device) send(data []byte, info byte, setup int, at time.Duration) bool {
+	clock := uint32(at.Microseconds() * 48)
 	for off := 0; off < len(data); {
-		u, ok, gone := d.take(setup)
+		ok, gone := d.answer(setup, func(length int) []byte {
+			n := min(length, maxPayload) - payloadHeader
+			bits := info | infoAlways
+			if rest := len(data) - off; n >= rest {
+				n = rest
+				bits |= infoEnd
+			}
+			part := data[off : off+n]
+			off += n
+			return join(payloadHeader, int(bits), clock, clock, uint16(at.Milliseconds()&0x7ff), part)
+		})
 		if !ok {
 			return !gone
 		}
-		n := min(u.length, maxPayload) - payloadHeader
-		bits := info | infoAlways
-		if rest := len(data) - off; n >= rest {
-			n = rest
-			bits |= infoEnd
-		}
-		clock := uint32(at.Microseconds() * 48)
-		payload := join(payloadHeader, int(bits), clock, clock, uint16(at.Milliseconds()&0x7ff), data[off:off+n])
-		off += n
-		d.link.answer(u.seq, 0, payload, len(payload))
 	}
 	return true
 }
