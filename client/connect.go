@@ -46,13 +46,13 @@ var errNotReady = errors.New("the camera delivers nothing yet")
 // connect looks for the stream in every runtime directory and agrees on a path
 // with the first daemon that has it.
 func connect(ctx context.Context, o *options, stream string) (*connection, error) {
-	var errs []error
+	var errs []dirError
 	var unknown *RefusedError
 	var other error
 	for _, dir := range negotiate.ClientDirs(o.dir) {
 		c, err := negotiate.Dial(ctx, dir)
 		if err != nil {
-			errs = append(errs, err)
+			errs = append(errs, dirError{dir, err})
 			continue
 		}
 		cn, err := subscribe(ctx, o, dir, c, stream)

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/seed-3c7e7623/camd/negotiate"
@@ -76,7 +75,7 @@ func Status(ctx context.Context, opts ...Option) ([]json.RawMessage, error) {
 // eachDaemon calls ask for every daemon that can be reached, and reports why
 // not if none answers.
 func eachDaemon(ctx context.Context, o options, ask func(dir string, c *negotiate.Conn, deadline time.Time) error) error {
-	var errs []error
+	var errs []dirError
 	answered := false
 	for _, dir := range negotiate.ClientDirs(o.dir) {
 		c, err := negotiate.Dial(ctx, dir)
@@ -91,30 +90,16 @@ func eachDaemon(ctx context.Context, o options, ask func(dir string, c *negotiat
 		} else if ctx.Err() != nil {
 			return ctx.Err()
 		} else {
-			errs = append(errs, fmt.Errorf("%s: %w", dir, err))
+			if refused := new(RefusedError); errors.As(err, &refused) {
+				refused.Dir = dir
+			}
+			errs = append(errs, dirError{dir, err})
 		}
 	}
 	if answered {
 		return nil
 	}
 	return noDaemon(errs)
-}
-
-// noDaemon sums up why no directory had a daemon that answers.
-func noDaemon(errs []error) error {
-	all := errors.Join(errs...)
-	if all == nil {
-		return fmt.Errorf("%w: no runtime directory to look in", ErrNoDaemon)
-	}
-	kind := ErrNoDaemon
-	if errors.Is(all, negotiate.ErrPermissionDenied) || errors.Is(all, ErrPermission) {
-		kind = ErrPermission
-	}
-	words := make([]string, 0, len(errs))
-	for _, e := range errs {
-		words = append(words, e.Error())
-	}
-	return fmt.Errorf("%w: %s", kind, strings.Join(words, "; "))
 }
 
 // ask sends a request whose answer is received next. That the daemon has closed

@@ -5,7 +5,7 @@ package client
 
 import (
 	"errors"
-	"fmt"
+	"strings"
 
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
@@ -46,9 +46,19 @@ type RefusedError struct {
 	kind    error
 }
 
-// Error is the daemon's text behind the condition.
+// Error is the daemon's text behind the condition, with the reason between them
+// unless one of the two says it.
 func (e *RefusedError) Error() string {
-	return fmt.Sprintf("%v: %s: %s", e.kind, e.Refusal.Reason, e.Refusal.Text)
+	reason := string(e.Refusal.Reason)
+	text := strings.TrimPrefix(e.Refusal.Text, strings.ReplaceAll(reason, "_", " ")+": ")
+	if e.kind == nil {
+		return text
+	}
+	kind := e.kind.Error()
+	if kind != strings.ReplaceAll(reason, "_", " ") && !strings.Contains(text, reason) {
+		kind += " (" + reason + ")"
+	}
+	return kind + ": " + text
 }
 
 // Unwrap returns the condition.
