@@ -10,13 +10,13 @@ import (
 )
 
 // What may be open at a time. A camera: ring memory, twice while its format
-// changes, and a child's pipes. A subscriber: a socket, a process descriptor,
-// its page, a wake-up pipe. A connection that is no subscription (yet): the first
-// two.
+// changes, and a child's pipes. A subscriber: a socket, a process descriptor
+// and a wake-up pipe; its page, wake-up memory and end of the pipe, twice while
+// the format changes. A connection that is no subscription (yet): the first two.
 const (
 	filesBase       = 32
 	filesCamera     = 12
-	filesSubscriber = 6
+	filesSubscriber = 9
 	filesConnection = 2
 )
 
