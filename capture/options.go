@@ -137,19 +137,40 @@ func (o *Options) Percent(key string, def float64) float64 {
 	return f / 100
 }
 
-// Duration reads a duration with its unit, for example 20ms; not negative.
+// Duration reads a duration with its unit, for example 20ms, or a number of
+// seconds; not negative.
 func (o *Options) Duration(key string, def time.Duration) time.Duration {
-	const want = "a duration with its unit, for example 20ms or 2s"
+	const want = "a duration, for example 20ms, 2s, or 2 for seconds"
 	v, ok := o.take(key, def.String(), want)
 	if !ok {
 		return def
 	}
-	d, err := time.ParseDuration(v)
-	if err != nil || d < 0 {
+	d, err := ParseDuration(v)
+	if err != nil {
 		o.refuse(key, v, want)
 		return def
 	}
 	return d
+}
+
+// maxSeconds is what a [time.Duration] can hold and more than anybody waits.
+const maxSeconds = 1e9
+
+// ParseDuration reads a duration with its unit, or a number of seconds; not
+// negative.
+func ParseDuration(text string) (time.Duration, error) {
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		s, numberErr := strconv.ParseFloat(text, 64)
+		if numberErr != nil || !(s >= -maxSeconds && s <= maxSeconds) {
+			return 0, err
+		}
+		d = time.Duration(s * float64(time.Second))
+	}
+	if d < 0 {
+		return 0, fmt.Errorf("duration %q is negative", text)
+	}
+	return d, nil
 }
 
 // Prefix returns every option whose key begins with prefix ("input."), without it.

@@ -51,7 +51,6 @@ func TestOptionsRefuse(t *testing.T) {
 		{"int range", "i", "10", "a whole number from 0 to 9"},
 		{"float", "f", "NaN", "a number from 0 to 9"},
 		{"percent", "p", "101%", "a percentage"},
-		{"duration without unit", "d", "5", "20ms"},
 		{"negative duration", "d", "-5s", "20ms"},
 		{"choice", "c", "bleu", "did you mean blue?"},
 		{"unknown, near", "seeed", "1", `kind x has no option "seeed"; did you mean seed?`},
@@ -118,7 +117,7 @@ func TestOptionsAccount(t *testing.T) {
 	}
 	want := []Option{
 		{"b", "true", "true or false"},
-		{"d", "1m30s", "a duration with its unit, for example 20ms or 2s"},
+		{"d", "1m30s", "a duration, for example 20ms, 2s, or 2 for seconds"},
 		{"p", "5%", "a percentage from 0 to 100"},
 		{Key: "in."},
 	}
@@ -135,6 +134,36 @@ func TestOptionsAccount(t *testing.T) {
 	}
 	if !slices.Equal(keys, []string{"size", "bad"}) {
 		t.Errorf("refused keys %v", keys)
+	}
+}
+
+func TestParseDuration(t *testing.T) {
+	for _, c := range []struct {
+		text string
+		want time.Duration
+		ok   bool
+	}{
+		{"20ms", 20 * time.Millisecond, true},
+		{"2s", 2 * time.Second, true},
+		{"2", 2 * time.Second, true},
+		{"0.25", 250 * time.Millisecond, true},
+		{"0", 0, true},
+		{"1e9", 1e18, true},
+		{"-1", 0, false},
+		{"-1s", 0, false},
+		{"1e10", 0, false},
+		{"NaN", 0, false},
+		{"inf", 0, false},
+		{"", 0, false},
+		{"5 parsecs", 0, false},
+	} {
+		if d, err := ParseDuration(c.text); d != c.want || (err == nil) != c.ok {
+			t.Errorf("%q: %v, %v; want %v, %v", c.text, d, err, c.want, c.ok)
+		}
+	}
+	o := NewOptions(Spec{Kind: "x", Options: map[string]string{"d": "2", "e": "0.5"}})
+	if d, e := o.Duration("d", 0), o.Duration("e", 0); d != 2*time.Second || e != time.Second/2 || o.Err() != nil {
+		t.Errorf("%v, %v, %v", d, e, o.Err())
 	}
 }
 

@@ -128,7 +128,11 @@ func (s *Spec) parseSize(text string) error {
 	if size != "" || !hasRate {
 		var err error
 		if s.Width, s.Height, err = ParseSize(size); err != nil {
-			return fmt.Errorf("%q is neither a size WxH@R (sides 1 to %d pixels) nor key=value", text, frame.MaxSide)
+			hint := ""
+			if s.Target != "" {
+				hint = `; a comma in a target is written \,`
+			}
+			return fmt.Errorf("%q is neither a size WxH@R (sides 1 to %d pixels) nor key=value%s", text, frame.MaxSide, hint)
 		}
 	}
 	if hasRate {

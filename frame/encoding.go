@@ -114,7 +114,52 @@ func ParseEncoding(s string) (Encoding, error) {
 	if e, ok := aliases[s]; ok {
 		return e, nil
 	}
-	return "", fmt.Errorf("%w %q: known are %s", ErrEncoding, s, JoinEncodings(Encodings()))
+	return "", unknownEncoding(s, Encodings())
+}
+
+// ParseEncodingOf is ParseEncoding where only some encodings will do. Those are
+// named for what is not known; one that is known, but not among them, is
+// returned as it is.
+func ParseEncodingOf(s string, list []Encoding) (Encoding, error) {
+	e, err := ParseEncoding(s)
+	if err != nil {
+		return "", unknownEncoding(s, list)
+	}
+	return e, nil
+}
+
+func unknownEncoding(s string, list []Encoding) error {
+	hint := ""
+	if e := meant(s, list); e != "" {
+		hint = fmt.Sprintf(", did you mean %s?", e)
+	}
+	return fmt.Errorf("%w %q%s; known are %s", ErrEncoding, s, hint, JoinEncodings(list))
+}
+
+// meant is the encoding whose name other programs write like s: in capitals, or
+// without the number of bits; "" if there is none.
+func meant(s string, list []Encoding) Encoding {
+	s = strings.ToLower(s)
+	for _, name := range []string{s, s + "8", strings.TrimSuffix(s, "24"), strings.TrimSuffix(s, "32")} {
+		for _, try := range []string{name, name + "8"} {
+			if e, ok := otherNames[try]; ok {
+				try = string(e)
+			} else if e, ok := aliases[try]; ok {
+				try = string(e)
+			}
+			if slices.ContainsFunc(list, func(e Encoding) bool { return strings.EqualFold(string(e), try) }) {
+				return Encoding(try)
+			}
+		}
+	}
+	return ""
+}
+
+// otherNames are those of other programs, which say less than ours: they are
+// offered and not accepted.
+var otherNames = map[string]Encoding{
+	"gray": Mono8, "gray8": Mono8, "grey8": Mono8, "mono": Mono8, "y8": Mono8, "gray16": Mono16, "y16": Mono16,
+	"yuv422p": YUV422YUY2, "yuyv422": YUV422YUY2, "uyvy422": YUV422UYVY, "depth": Depth16, "jpg": JPEG,
 }
 
 // JoinEncodings lists names for a message: "rgb8, bgr8".

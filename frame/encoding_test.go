@@ -64,3 +64,29 @@ func TestEncodingsAreKnown(t *testing.T) {
 		t.Error("an unknown encoding has properties")
 	}
 }
+
+// Names of other programs, and ours without their bits or in capitals, are met
+// with the one that was meant, if it will do here.
+func TestUnknownEncodingHints(t *testing.T) {
+	list := []frame.Encoding{frame.RGB8, frame.BGRA8, frame.Mono8, frame.YUV422YUY2}
+	for in, want := range map[string]string{
+		"bgra":    `unknown encoding "bgra", did you mean bgra8?; known are rgb8, bgra8, mono8, yuv422_yuy2`,
+		"BGRA8":   `unknown encoding "BGRA8", did you mean bgra8?; known are rgb8, bgra8, mono8, yuv422_yuy2`,
+		"rgb":     `unknown encoding "rgb", did you mean rgb8?; known are rgb8, bgra8, mono8, yuv422_yuy2`,
+		"rgb24":   `unknown encoding "rgb24", did you mean rgb8?; known are rgb8, bgra8, mono8, yuv422_yuy2`,
+		"gray":    `unknown encoding "gray", did you mean mono8?; known are rgb8, bgra8, mono8, yuv422_yuy2`,
+		"YUYV":    `unknown encoding "YUYV", did you mean yuv422_yuy2?; known are rgb8, bgra8, mono8, yuv422_yuy2`,
+		"yuyv422": `unknown encoding "yuyv422", did you mean yuv422_yuy2?; known are rgb8, bgra8, mono8, yuv422_yuy2`,
+		"BGR":     `unknown encoding "BGR"; known are rgb8, bgra8, mono8, yuv422_yuy2`,
+		"":        `unknown encoding ""; known are rgb8, bgra8, mono8, yuv422_yuy2`,
+	} {
+		if e, err := frame.ParseEncodingOf(in, list); e != "" || !errors.Is(err, frame.ErrEncoding) || err.Error() != want {
+			t.Errorf("%q: %q, %v\nwant %s", in, e, err, want)
+		}
+	}
+	for in, want := range map[string]frame.Encoding{"rgb8": frame.RGB8, "yuyv": frame.YUV422YUY2, "nv12": frame.NV12} {
+		if e, err := frame.ParseEncodingOf(in, list); e != want || err != nil {
+			t.Errorf("%q: %q, %v", in, e, err)
+		}
+	}
+}

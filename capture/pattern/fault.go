@@ -42,9 +42,9 @@ func parseFaults(o *capture.Options) faults {
 func parseStall(v string) (every, length time.Duration, err error) {
 	a, b, ok := strings.Cut(v, "/")
 	if ok {
-		every, err = time.ParseDuration(a)
+		every, err = capture.ParseDuration(a)
 		if err == nil {
-			length, err = time.ParseDuration(b)
+			length, err = capture.ParseDuration(b)
 		}
 	}
 	if !ok || err != nil || every <= 0 || length <= 0 {

@@ -74,7 +74,7 @@ func New(spec capture.Spec) (*Source, error) {
 	if spec.Target != "" {
 		o.RefuseKey("target", "kind pattern has no target, there is %q", spec.Target)
 	}
-	enc, err := frame.ParseEncoding(o.String("encoding", string(frame.BGRA8)))
+	enc, err := frame.ParseEncodingOf(o.String("encoding", string(frame.BGRA8)), encodings())
 	if err != nil {
 		o.RefuseKey("encoding", "option encoding: %w", err)
 		enc = frame.BGRA8

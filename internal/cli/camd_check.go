@@ -47,7 +47,9 @@ func addConfigFlags(cmd *cobra.Command) *configFlags {
 func (c *configFlags) load() (*config.Config, error) {
 	for _, text := range c.cameras {
 		if _, err := capture.ParseSpec(text); err != nil {
-			return nil, Usagef("--camera %s: %v", text, err)
+			// What cannot be read is a wrong command line; what can, but makes
+			// no sense, is a wrong configuration.
+			return nil, Usagef("--%s", strings.TrimPrefix(err.Error(), capture.ErrConfig.Error()+": "))
 		}
 	}
 	for _, text := range c.set {

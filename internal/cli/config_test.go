@@ -61,7 +61,7 @@ func TestCheck(t *testing.T) {
 		{"user that is none", someConfig, []string{"--allow-uid", "no-such-user"}, ExitConfig, "", "camd: --allow-uid: allow_uids: \"no-such-user\": no user has this name; want a name or a number, for example 1000\n"},
 		{"empty directory", someConfig, []string{"--runtime-dir", ""}, ExitUsage, "", "camd: invalid argument \"\" for \"--runtime-dir\" flag: must be the path of a directory; \"camd check --help\" lists the flags\n"},
 		{"set without a value", someConfig, []string{"--set", "log.level"}, ExitUsage, "", "camd: --set log.level: want key=value, for example log.level=debug\n"},
-		{"camera that is none", someConfig, []string{"--camera", "test"}, ExitUsage, "", "camd: --camera test: invalid camera options: camera \"test\": there is no = in \"test\", want NAME=KIND[:TARGET][,WxH@R][,key=value...] instead\n"},
+		{"camera that is none", someConfig, []string{"--camera", "test"}, ExitUsage, "", "camd: --camera \"test\": there is no = in \"test\", want NAME=KIND[:TARGET][,WxH@R][,key=value...] instead\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			file := configFile(t, c.yaml)
@@ -91,14 +91,15 @@ func TestExplain(t *testing.T) {
 		t.Fatalf("exit %d, %s", code, stderr)
 	}
 	for _, line := range []string{
-		"KEY                           VALUE    SET BY",
-		"runtime_dir                   /run/x   --set runtime_dir",
-		"allow_uids                    -        built-in",
-		"log.level                     warn     camd.yaml:2:10",
-		"cameras.test.size             64x48    camd.yaml:6:11",
-		"cameras.test.required         true     built-in",
-		"cameras.test.seed             7        CAMD_CAMERAS_TEST_SEED",
-		"cameras.test.fault.drop       5%       --set cameras.test.fault.drop",
+		"KEY                           VALUE               SET BY",
+		"runtime_dir                   /run/x              --set runtime_dir",
+		"allow_uids                    -                   built-in",
+		"log.level                     warn                camd.yaml:2:10",
+		"cameras.test.size             64x48               camd.yaml:6:11",
+		"cameras.test.required         true                built-in",
+		"cameras.test.seed             7                   CAMD_CAMERAS_TEST_SEED",
+		"cameras.test.fault.drop       5%                  --set cameras.test.fault.drop",
+		"cameras.test.frame_id         test_optical_frame  built-in",
 	} {
 		if !strings.Contains(stdout, line+"\n") {
 			t.Errorf("no line %q in\n%s", line, stdout)

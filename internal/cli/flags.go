@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/negotiate"
 	"github.com/seed-3c7e7623/camd/ring"
@@ -40,13 +41,7 @@ func (s *seconds) Set(text string) error {
 }
 
 func parseSeconds(text string) (time.Duration, error) {
-	d, err := time.ParseDuration(text)
-	if err != nil {
-		var n float64
-		if n, err = strconv.ParseFloat(text, 64); err == nil && n < 1e9 {
-			d = time.Duration(n * float64(time.Second))
-		}
-	}
+	d, err := capture.ParseDuration(text)
 	if err != nil || d <= 0 {
 		return 0, fmt.Errorf("must be a positive time such as 10s, 250ms or 2m")
 	}

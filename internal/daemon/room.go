@@ -23,7 +23,7 @@ func memoryError(name string, first bool, err error) error {
 	case errors.Is(err, ring.ErrConfig):
 		return fmt.Errorf("%w: ring of %s: %w", capture.ErrConfig, name, err)
 	case first && (errors.Is(err, errMemory) || errors.Is(err, linux.ErrNoMemory)):
-		return fmt.Errorf("%w: %w", capture.ErrUnsupported, err)
+		return &tooBig{err}
 	}
 	return fmt.Errorf("ring of %s: %w", name, err)
 }
@@ -45,3 +45,12 @@ func room(name string, slots, size int, beside int64, limits []linux.Limit) erro
 }
 
 func mega(n int64) string { return fmt.Sprintf("%.1f MB", float64(n)/1e6) }
+
+// tooBig is a ring that this host has no memory for. Its text is the cause's,
+// which says so.
+type tooBig struct{ cause error }
+
+func (e *tooBig) Error() string { return e.cause.Error() }
+
+// Unwrap names the condition and the cause.
+func (e *tooBig) Unwrap() []error { return []error{capture.ErrUnsupported, e.cause} }
