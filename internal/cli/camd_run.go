@@ -46,7 +46,8 @@ required (the daemon ends if the camera is missing; true for a single one).`,
 			return err
 		}
 		c.logs.level.value, c.logs.format.value = string(cfg.LogLevel), string(cfg.LogFormat)
-		log := c.logs.Logger(cmd.ErrOrStderr())
+		log, flush := c.logs.Queued(cmd.ErrOrStderr())
+		defer flush()
 		slog.SetDefault(log) // for sources, which log for themselves
 		warnings(log, cfg)
 		specs := cfg.Cameras

@@ -37,11 +37,25 @@ func AddLogFlags(fs *pflag.FlagSet, level string) *LogFlags {
 // Logger builds the logger that the flags ask for. Under systemd, when out is
 // connected to the journal, lines carry the journal's priority and no time.
 func (f *LogFlags) Logger(out io.Writer) *slog.Logger {
+	return f.logger(out, UnderJournal(out, os.Getenv("JOURNAL_STREAM")))
+}
+
+// Queued is Logger for a program that must not stop because nobody reads its
+// log. flush writes what waits, for a second at most, and ends the log.
+func (f *LogFlags) Queued(out io.Writer) (log *slog.Logger, flush func()) {
+	direct := f.Logger(out)
+	w := newLogWriter(out, logQueue, func(lines int) {
+		direct.Warn("lines of the log were dropped: it was not read in time", "lines", lines)
+	})
+	return f.logger(w, UnderJournal(out, os.Getenv("JOURNAL_STREAM"))), func() { w.Close(logFlush) }
+}
+
+func (f *LogFlags) logger(out io.Writer, journal bool) *slog.Logger {
 	var level slog.Level
 	if err := level.UnmarshalText([]byte(f.level.value)); err != nil {
 		level = slog.LevelInfo // not reached: oneOf admits names of levels only
 	}
-	return NewLogger(out, level, f.format.value, UnderJournal(out, os.Getenv("JOURNAL_STREAM")))
+	return NewLogger(out, level, f.format.value, journal)
 }
 
 // NewLogger builds a logger with format "text" or "json". With journal every

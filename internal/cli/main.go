@@ -49,7 +49,15 @@ func Execute(ctx context.Context, root *cobra.Command, args []string, stdout, st
 	err := root.ExecuteContext(ctx)
 	code := ExitCode(err)
 	if code != ExitOK {
-		fmt.Fprintf(stderr, "%s: %s\n", root.Name(), errorText(err))
+		said := make(chan struct{})
+		go func() { // stderr may be stuck, and the process is to end
+			defer close(said)
+			fmt.Fprintf(stderr, "%s: %s\n", root.Name(), errorText(err))
+		}()
+		select {
+		case <-said:
+		case <-time.After(logFlush):
+		}
 	}
 	return code
 }
