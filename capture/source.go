@@ -121,7 +121,7 @@ type DropReason string
 const (
 	DropNoSlot  DropReason = "no_slot" // readers and driver hold every slot
 	DropDevice  DropReason = "device"  // the device skipped them (gap in its sequence)
-	DropDamaged DropReason = "damaged" // incomplete or corrupt
+	DropDamaged DropReason = "damaged" // incomplete or corrupt; of JPEG with the reason, "damaged_truncated"
 	DropFault   DropReason = "fault"   // asked for with fault.*
 	DropLate    DropReason = "late"    // pacing: the source was behind by whole frames
 )
