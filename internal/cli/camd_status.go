@@ -67,8 +67,8 @@ func writeStatus(w io.Writer, st *daemon.Status, now time.Time) error {
 			slots = fmt.Sprintf("%d of %d", s.Ring.Free, s.Ring.Slots)
 			memory = fmt.Sprintf("%.1f MB", float64(s.Ring.Bytes)/1e6)
 		}
-		fmt.Fprintf(t, "%s\t%dx%d\t%s\t%.2f\t%d\t%s\t%.2f\t%s\t%s\n", s.Name, s.Geometry.Width, s.Geometry.Height,
-			s.Geometry.Encoding, s.RateHz, s.Published, dropText(s), s.HostCopies, slots, memory)
+		fmt.Fprintf(t, "%s\t%dx%d\t%s\t%.2f\t%s\t%s\t%.2f\t%s\t%s\n", s.Name, s.Geometry.Width, s.Geometry.Height,
+			s.Geometry.Encoding, s.RateHz, publishedText(s), dropText(s), s.HostCopies, slots, memory)
 	}
 	total := 0
 	for _, s := range st.Streams {
@@ -100,6 +100,14 @@ func writeStatus(w io.Writer, st *daemon.Status, now time.Time) error {
 		fmt.Fprintln(t)
 	}
 	return t.Flush()
+}
+
+// publishedText adds the frames that max_rate left out, which are not lost.
+func publishedText(s daemon.StreamStatus) string {
+	if s.Decimated == 0 {
+		return fmt.Sprint(s.Published)
+	}
+	return fmt.Sprintf("%d (%d decimated)", s.Published, s.Decimated)
 }
 
 func dropText(s daemon.StreamStatus) string {

@@ -16,6 +16,7 @@ import (
 func TestStatusText(t *testing.T) {
 	now := time.Unix(1000, 0)
 	stream := daemon.StreamStatus{StreamInfo: negotiate.StreamInfo{Name: "front/color"}}
+	stream.Published, stream.Decimated = 120, 240
 	stream.Subscribers = []backend.Subscriber{
 		{Stream: "front/color", Backend: negotiate.BackendSHM, Wake: "futex", PID: 7, Command: "good", Credit: 2},
 		{Stream: "front/color", PID: 8, Command: "hoarder", Hoarding: true, Held: 1, OldestMS: 12340, Credit: 2},
@@ -32,7 +33,7 @@ func TestStatusText(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := out.String()
-	for _, want := range []string{"up 1m0s", "HOLDS 1 frame for 12.3s", "hoarder[8]", "evicted: held a frame", "refused: ring_full 3 times", "left out"} {
+	for _, want := range []string{"up 1m0s", "  120 (240 decimated)  0  ", "HOLDS 1 frame for 12.3s", "hoarder[8]", "evicted: held a frame", "refused: ring_full 3 times", "left out"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

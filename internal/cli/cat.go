@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/frame"
 	"github.com/seed-3c7e7623/camd/internal/cli/y4m"
+	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
 // errFormatChanged ends cat: a video file has one size and encoding.
@@ -22,10 +23,10 @@ var errFormatChanged = errors.New("the stream changed its format")
 // catMeter writes frames as video. It copies a frame and releases it before it
 // writes, so that a slow reader of the pipe keeps no slot.
 type catMeter struct {
-	raw      bool
-	open     func() (io.Writer, error) // called at the first frame
-	interval func() int64              // nominal, nanoseconds; asked at the first frame
-	say      func(format string, args ...any)
+	raw  bool
+	open func() (io.Writer, error)   // called at the first frame
+	info func() negotiate.StreamInfo // asked at the first frame
+	say  func(format string, args ...any)
 
 	out      io.Writer
 	geometry frame.Geometry // zero before the first frame
@@ -58,7 +59,8 @@ func (c *catMeter) frame(f heldFrame) (bool, error) {
 func (c *catMeter) start(g frame.Geometry) error {
 	var err error
 	if !c.raw {
-		if c.encoder, err = y4m.NewEncoder(g, c.interval()); err != nil {
+		info := c.info()
+		if c.encoder, err = y4m.NewEncoder(g, info.Color, info.IntervalNS); err != nil {
 			return fmt.Errorf("%w; --format raw writes frames as they are", err)
 		}
 		c.pending = append(c.pending, c.encoder.Header()...)
@@ -116,7 +118,7 @@ camera has come to its end, but goes on through a restart of camd. Colour pictur
 		if err != nil {
 			return err
 		}
-		m.interval = func() int64 { return r.sub.Info().IntervalNS }
+		m.info = r.info
 		m.say, r.untilEnd = r.notes.say, true
 		return r.run(cmd.Context())
 	}

@@ -150,7 +150,7 @@ func TestCatFileCannotBeMade(t *testing.T) {
 func TestCatDoesNotAllocatePerFrame(t *testing.T) {
 	s := grey(t)
 	f := &fakeFrame{stream: s, geometry: s.info.Geometry, data: make([]byte, s.info.Geometry.Size())}
-	c := catMeter{raw: true, open: (&output{name: "-", stdout: discard{}}).open, interval: func() int64 { return 0 }}
+	c := catMeter{raw: true, open: (&output{name: "-", stdout: discard{}}).open, info: s.Info}
 	if n := testing.AllocsPerRun(100, func() {
 		if _, err := c.frame(f); err != nil {
 			t.Fatal(err)

@@ -11,16 +11,19 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-3c7e7623/camd/frame"
+	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
 // echoMeter prints what travels with the pixels.
 type echoMeter struct {
 	stream string
+	info   func() negotiate.StreamInfo
 	text   string
 }
 
 func (m *echoMeter) frame(f heldFrame) (bool, error) {
-	m.text = echoText(m.stream, f.Geometry(), f.Meta(), len(f.Data()), f.HeldNanos())
+	i := m.info()
+	m.text = echoText(m.stream, &i, f.Geometry(), f.Meta(), len(f.Data()), f.HeldNanos())
 	return true, nil
 }
 
@@ -31,14 +34,15 @@ func (m *echoMeter) end(summary) (string, error) { return "", nil }
 // echoText is a YAML document: first the fields of sensor_msgs/Image (of
 // CompressedImage for compressed streams) as ros2 topic echo --no-arr prints
 // them, then what only camd has, times of the monotonic clock in nanoseconds.
-func echoText(stream string, g frame.Geometry, m frame.Meta, size int, held int64) string {
+func echoText(stream string, i *negotiate.StreamInfo, g frame.Geometry, m frame.Meta, size int, held int64) string {
 	var b strings.Builder
 	line := func(format string, args ...any) { fmt.Fprintf(&b, format+"\n", args...) }
 	line("header:")
 	line("  stamp:")
-	line("    sec: %d", m.WallNanos/1e9)
-	line("    nanosec: %d", m.WallNanos%1e9)
-	line("  frame_id: ''")
+	stamp := i.Stamp.HeaderNanos(&m)
+	line("    sec: %d", stamp/1e9)
+	line("    nanosec: %d", stamp%1e9)
+	line("  frame_id: %s", yamlText(i.FrameID))
 	if g.Compressed() {
 		size = min(size, m.Bytes)
 		line("format: %s", g.Encoding)
@@ -71,6 +75,24 @@ func echoText(stream string, g frame.Geometry, m frame.Meta, size int, held int6
 	return b.String()
 }
 
+// yamlText is a text as a YAML scalar: plain where that is what PyYAML prints of
+// a name, else in quotes.
+func yamlText(s string) string {
+	plain := len(s) > 0
+	for n, r := range s {
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r == '_'
+		plain = plain && (letter || n > 0 && (r >= '0' && r <= '9' || strings.ContainsRune("-./", r)))
+	}
+	switch strings.ToLower(s) {
+	case "true", "false", "yes", "no", "on", "off", "null", "y", "n": // not texts to YAML 1.1
+		plain = false
+	}
+	if plain {
+		return s
+	}
+	return "'" + strings.ReplaceAll(s, "'", "''") + "'"
+}
+
 func bit(b bool) int {
 	if b {
 		return 1
@@ -84,7 +106,8 @@ func newEcho(w world) *cobra.Command {
 		Short: "Print what travels with the frames, as ros2 topic echo --no-arr does",
 		Long: `Print the header, geometry and counters of each frame as YAML: the fields of
 sensor_msgs/Image as ros2 topic echo --no-arr prints them, and below camd: what
-only camd has. Times that end in _ns are of the monotonic clock. If stdout is
+only camd has. The stamp is the time of capture, or of publishing where the
+camera is configured so (stamp=publish). Times that end in _ns are of the monotonic clock. If stdout is
 slow, frames are missing in between.`,
 		Example: "  camsub echo test/color --once",
 		Args:    OneArg("stream", streamExample),
@@ -98,10 +121,12 @@ slow, frames are missing in between.`,
 			}
 			flags.limits.count = 1
 		}
-		r, err := flags.runner(w, cmd, args[0], &echoMeter{stream: streamName(args[0])})
+		m := &echoMeter{stream: streamName(args[0])}
+		r, err := flags.runner(w, cmd, args[0], m)
 		if err != nil {
 			return err
 		}
+		m.info = r.info
 		return r.run(cmd.Context())
 	}
 	return cmd

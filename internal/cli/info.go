@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+
+	"github.com/seed-3c7e7623/camd/frame"
 )
 
 // infoText is one "key: value" a line; what is not known is left out.
@@ -30,6 +32,9 @@ func infoText(s foundStream) string {
 	line("problem", s.Problem)
 	line("size", s.size())
 	line("encoding", string(s.Geometry.Encoding))
+	if s.Color != (frame.Color{}) {
+		line("color", s.Color.String())
+	}
 	if s.Geometry.Width > 0 {
 		line("step", fmt.Sprintf("%d bytes", s.Geometry.Step))
 		line("frame", fmt.Sprintf("%d bytes", s.Geometry.Size()))
@@ -38,6 +43,8 @@ func infoText(s foundStream) string {
 		line("rate", rate+" Hz")
 	}
 	line("clock", s.Clock)
+	line("stamp", string(s.Stamp))
+	line("frame_id", s.FrameID)
 	line("epoch", fmt.Sprint(s.Epoch))
 	line("subscribers", fmt.Sprint(s.Subscribed))
 	line("host", s.Host)

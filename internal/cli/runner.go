@@ -278,6 +278,9 @@ func (r *runner) explain(ctx context.Context, err error) error {
 	return explainUnknown(ctx, r.world, r.asked, r.dir, err)
 }
 
+// info is what the daemon said about the stream when the frames at hand began.
+func (r *runner) info() negotiate.StreamInfo { return r.sub.Info() }
+
 // state is what the daemon says about a stream now; ok is false if it is not
 // to be had.
 func (r *runner) state(ctx context.Context) (negotiate.StreamInfo, bool) {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/frame"
 	"github.com/seed-3c7e7623/camd/internal/cli/picture"
+	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
 // shotMeter keeps one frame and writes it once it is released.
@@ -21,14 +22,16 @@ type shotMeter struct {
 	out    *output
 	said   func(text string) // where to say what was written
 	stream string
+	info   func() negotiate.StreamInfo
 
+	color    frame.Color
 	geometry frame.Geometry
 	meta     frame.Meta
 	data     []byte
 }
 
 func (m *shotMeter) frame(f heldFrame) (bool, error) {
-	m.geometry, m.meta = f.Geometry(), f.Meta()
+	m.geometry, m.meta, m.color = f.Geometry(), f.Meta(), m.info().Color
 	data := f.Data()
 	if m.geometry.Compressed() {
 		data = data[:min(m.meta.Bytes, len(data))]
@@ -40,7 +43,7 @@ func (m *shotMeter) frame(f heldFrame) (bool, error) {
 
 func (m *shotMeter) idle() (string, error) {
 	var file bytes.Buffer
-	if err := picture.Encode(&file, m.format, m.geometry, m.data); err != nil {
+	if err := picture.Encode(&file, m.format, m.geometry, m.color, m.data); err != nil {
 		return "", fmt.Errorf("frame %d of %s, %v, as %s: %w", m.meta.Sequence, m.stream, m.geometry, m.format, err)
 	}
 	w, err := m.out.open()
@@ -107,6 +110,7 @@ depth keep their values in .png and .ppm.`,
 		if err != nil {
 			return err
 		}
+		m.info = r.info
 		return r.run(cmd.Context())
 	}
 	return cmd

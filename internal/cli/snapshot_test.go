@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/seed-3c7e7623/camd/frame"
+	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
 func TestSnapshot(t *testing.T) {
@@ -44,6 +45,41 @@ func TestSnapshot(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A picture has the colours that the source means.
+func TestSnapshotOfColors(t *testing.T) {
+	t.Chdir(t.TempDir())
+	for _, c := range []struct {
+		name  string
+		color frame.Color
+		want  string // red, green and blue of Y 81, Cb 90, Cr 240
+	}{
+		{"not said", frame.Color{}, "\xfe\x00\x00"},
+		{"BT.601 limited", frame.Color{Matrix: frame.BT601, Range: frame.Limited}, "\xfe\x00\x00"},
+		{"BT.601 full", frame.Color{Matrix: frame.BT601, Range: frame.Full}, "\xee\x0e\x0e"},
+		{"BT.709 limited", frame.Color{Matrix: frame.BT709, Range: frame.Limited}, "\xff\x18\x00"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s := newFake(t)
+			s.info.Geometry, s.info.Color = geometry(t, frame.YUV422YUY2, 2, 1), c.color
+			s.change = func(_ int, f *fakeFrame) { f.data = []byte{81, 90, 81, 240} }
+			if code, _, stderr := s.run(t, "snapshot", "test/color", "-o", "x.ppm"); code != 0 {
+				t.Fatalf("exit %d, %s", code, stderr)
+			}
+			got, err := os.ReadFile("x.ppm")
+			if want := "P6\n2 1\n255\n" + c.want + c.want; err != nil || string(got) != want {
+				t.Errorf("%q, want %q", got, want)
+			}
+		})
+	}
+	s := newFake(t)
+	s.info.Geometry, s.info.Color.Matrix = geometry(t, frame.NV12, 2, 2), "ictcp"
+	code, _, stderr := s.run(t, "snapshot", "test/color", "-o", "y.png")
+	if code != ExitFailure {
+		t.Errorf("colours that this camsub does not know: exit %d", code)
+	}
+	mustContain(t, "stderr", stderr, `matrix "ictcp"`)
 }
 
 func TestSnapshotToStdout(t *testing.T) {
@@ -135,7 +171,35 @@ func TestEcho(t *testing.T) {
 	}
 	golden(t, "echo_compressed.txt", stdout)
 
+	s = newFake(t)
+	s.info.Stamp, s.info.FrameID = negotiate.StampPublish, "test_optical_frame"
+	s.change = func(_ int, f *fakeFrame) {
+		f.meta = frame.Meta{Sequence: 1, WallNanos: 1_700_000_000_000_000_005, CaptureNanos: 11, ReadyNanos: 12, PublishNanos: 1_000_000_013}
+	}
+	code, stdout, _ = s.run(t, "echo", "test/color", "--once")
+	if code != 0 {
+		t.Errorf("exit %d", code)
+	}
+	mustContain(t, "of publishing", stdout, "header:\n  stamp:\n    sec: 1700000001\n    nanosec: 7\n  frame_id: test_optical_frame\n")
+
 	if code, _, stderr := newFake(t).run(t, "echo", "test/color", "--once", "--count", "2"); code != ExitUsage {
 		t.Errorf("--once and --count: exit %d, %s", code, stderr)
+	}
+}
+
+func TestYAMLText(t *testing.T) {
+	for in, want := range map[string]string{
+		"":                   "''",
+		"front_optical_link": "front_optical_link",
+		"cam/left-1.a":       "cam/left-1.a",
+		"7":                  "'7'",
+		"-":                  "'-'",
+		"No":                 "'No'",
+		"a: b":               "'a: b'",
+		"it's":               "'it''s'",
+	} {
+		if got := yamlText(in); got != want {
+			t.Errorf("%q becomes %s, want %s", in, got, want)
+		}
 	}
 }

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"github.com/seed-3c7e7623/camd/client"
+	"github.com/seed-3c7e7623/camd/frame"
+	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
 func TestStreamsGolden(t *testing.T) {
@@ -89,4 +91,16 @@ func TestRateText(t *testing.T) {
 			t.Errorf("%d ns: got %q, want %q", interval, got, want)
 		}
 	}
+}
+
+func TestInfoOfConfiguredStream(t *testing.T) {
+	s := newFake(t)
+	i := &s.listed[0].Streams[0]
+	i.Geometry, i.Color = geometry(t, frame.NV12, 64, 48), frame.Color{Range: frame.Full}
+	i.Stamp, i.FrameID = negotiate.StampPublish, "lens"
+	code, stdout, stderr := s.run(t, "info", "test/color")
+	if code != 0 {
+		t.Fatalf("exit %d, %s", code, stderr)
+	}
+	mustContain(t, "info", stdout, "encoding:    nv12\ncolor:       matrix unknown full\n", "stamp:       publish\nframe_id:    lens\n")
 }

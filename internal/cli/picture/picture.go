@@ -52,19 +52,20 @@ func FormatOf(name string) (Format, error) {
 	}
 }
 
-// Encode writes a frame laid out as g says. Y'CbCr is taken for BT.601, limited
-// range. Samples of 16 bits keep their values. It fails with [ErrFormat],
-// [convert.ErrUnsupported], [convert.ErrShort] or what w says.
-func Encode(w io.Writer, f Format, g frame.Geometry, data []byte) error {
+// Encode writes a frame laid out as g says. color says what Y'CbCr means; what
+// it leaves out is BT.601, limited range. Samples of 16 bits keep their values.
+// It fails with [ErrFormat], [convert.ErrUnsupported], [convert.ErrShort],
+// [frame.ErrColor] or what w says.
+func Encode(w io.Writer, f Format, g frame.Geometry, color frame.Color, data []byte) error {
 	switch f {
 	case PNG:
-		img, err := decode(g, data)
+		img, err := decode(g, color, data)
 		if err != nil {
 			return err
 		}
 		return (&png.Encoder{CompressionLevel: png.BestSpeed}).Encode(w, img)
 	case PPM:
-		return encodePPM(w, g, data)
+		return encodePPM(w, g, color, data)
 	case Raw:
 		out, err := y4m.AppendRaw(nil, data, g)
 		if err != nil {
@@ -83,21 +84,21 @@ func Encode(w io.Writer, f Format, g frame.Geometry, data []byte) error {
 }
 
 // decode makes a picture of package image.
-func decode(g frame.Geometry, data []byte) (image.Image, error) {
+func decode(g frame.Geometry, color frame.Color, data []byte) (image.Image, error) {
 	r := image.Rect(0, 0, g.Width, g.Height)
 	switch g.Encoding {
 	case frame.JPEG:
 		return decodeJPEG(data)
 	case frame.Mono16, frame.Depth16:
 		img := image.NewGray16(r)
-		return img, convertInto(img.Pix, img.Stride, g.Encoding, true, g, data)
+		return img, convertInto(img.Pix, img.Stride, g.Encoding, true, g, color, data)
 	}
 	if grey(g.Encoding) {
 		img := image.NewGray(r)
-		return img, convertInto(img.Pix, img.Stride, frame.Mono8, false, g, data)
+		return img, convertInto(img.Pix, img.Stride, frame.Mono8, false, g, color, data)
 	}
 	img := image.NewNRGBA(r)
-	return img, convertInto(img.Pix, img.Stride, frame.RGBA8, false, g, data)
+	return img, convertInto(img.Pix, img.Stride, frame.RGBA8, false, g, color, data)
 }
 
 // decodeJPEG puts in the tables that cameras leave out.
@@ -115,7 +116,7 @@ func decodeJPEG(data []byte) (image.Image, error) {
 // grey reports whether there is no colour in an encoding of 8 bits.
 func grey(e frame.Encoding) bool { return e == frame.Mono8 || e == frame.Y8I || e == frame.Y12I }
 
-func convertInto(dst []byte, step int, to frame.Encoding, bigEndian bool, g frame.Geometry, data []byte) error {
+func convertInto(dst []byte, step int, to frame.Encoding, bigEndian bool, g frame.Geometry, color frame.Color, data []byte) error {
 	d, err := frame.NewGeometryStep(to, g.Width, g.Height, step)
 	if err != nil {
 		return err
@@ -124,16 +125,16 @@ func convertInto(dst []byte, step int, to frame.Encoding, bigEndian bool, g fram
 	if to == g.Encoding {
 		d.Bits = g.Bits // values stay as they are
 	}
-	c, err := convert.New(g, d, convert.Options{})
+	c, err := convert.New(g, d, convert.Options{Color: color})
 	if err != nil {
 		return err
 	}
 	return c.Convert(dst, data)
 }
 
-func encodePPM(w io.Writer, g frame.Geometry, data []byte) error {
+func encodePPM(w io.Writer, g frame.Geometry, color frame.Color, data []byte) error {
 	if g.Encoding == frame.JPEG {
-		img, err := decode(g, data)
+		img, err := decode(g, color, data)
 		if err != nil {
 			return err
 		}
@@ -157,7 +158,7 @@ func encodePPM(w io.Writer, g frame.Geometry, data []byte) error {
 		magic, to, bytesPerPixel = "P5", frame.Mono8, 1
 	}
 	out := make([]byte, g.Width*g.Height*bytesPerPixel)
-	if err := convertInto(out, g.Width*bytesPerPixel, to, bytesPerPixel == 2, g, data); err != nil {
+	if err := convertInto(out, g.Width*bytesPerPixel, to, bytesPerPixel == 2, g, color, data); err != nil {
 		return err
 	}
 	if _, err := fmt.Fprintf(w, "%s\n%d %d\n%d\n", magic, g.Width, g.Height, most); err != nil {

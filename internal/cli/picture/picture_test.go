@@ -88,7 +88,7 @@ func TestDiagonalStaysOne(t *testing.T) {
 				data := diagonal(t, g)
 				for _, f := range []Format{PNG, PPM} {
 					var file bytes.Buffer
-					if err := Encode(&file, f, g, data); err != nil {
+					if err := Encode(&file, f, g, frame.Color{}, data); err != nil {
 						t.Fatal(err)
 					}
 					at := reader(t, f, file.Bytes(), g)
@@ -153,7 +153,7 @@ func TestColoursAndDepth(t *testing.T) {
 			}
 			g.BigEndian, g.Bits = c.big, c.bits
 			var file, ppm bytes.Buffer
-			if err := errors.Join(Encode(&file, PNG, g, c.data), Encode(&ppm, PPM, g, c.data)); err != nil {
+			if err := errors.Join(Encode(&file, PNG, g, frame.Color{}, c.data), Encode(&ppm, PPM, g, frame.Color{}, c.data)); err != nil {
 				t.Fatal(err)
 			}
 			img, err := png.Decode(&file)
@@ -186,7 +186,7 @@ func TestCompressed(t *testing.T) {
 	}
 	for _, f := range []Format{JPEG, Raw} {
 		var file bytes.Buffer
-		if err := Encode(&file, f, g, data.Bytes()); err != nil || !bytes.Equal(file.Bytes(), data.Bytes()) {
+		if err := Encode(&file, f, g, frame.Color{}, data.Bytes()); err != nil || !bytes.Equal(file.Bytes(), data.Bytes()) {
 			t.Errorf("%s: %d bytes, %v; want the %d as they came", f, file.Len(), err, data.Len())
 		}
 	}
@@ -198,7 +198,7 @@ func TestCompressed(t *testing.T) {
 	for _, f := range []Format{PNG, PPM} {
 		for name, in := range map[string][]byte{"whole": data.Bytes(), "without tables": bare} {
 			var file bytes.Buffer
-			if err := Encode(&file, f, g, in); err != nil {
+			if err := Encode(&file, f, g, frame.Color{}, in); err != nil {
 				t.Fatalf("%s: %v", name, err)
 			}
 			if got := reader(t, f, file.Bytes(), g)(5, 5); got < 198 || got > 202 {
@@ -206,7 +206,7 @@ func TestCompressed(t *testing.T) {
 			}
 		}
 		var file bytes.Buffer
-		if err := Encode(&file, f, g, data.Bytes()[:20]); err == nil {
+		if err := Encode(&file, f, g, frame.Color{}, data.Bytes()[:20]); err == nil {
 			t.Errorf("%s: a cut picture was written", f)
 		}
 	}
@@ -219,11 +219,11 @@ func TestRefused(t *testing.T) {
 	}
 	var file bytes.Buffer
 	for f, want := range map[Format]error{JPEG: ErrFormat, "gif": ErrFormat, PNG: convert.ErrShort, PPM: convert.ErrShort} {
-		if err := Encode(&file, f, g, make([]byte, 10)); !errors.Is(err, want) {
+		if err := Encode(&file, f, g, frame.Color{}, make([]byte, 10)); !errors.Is(err, want) {
 			t.Errorf("%s: %v, want %v", f, err, want)
 		}
 	}
-	if err := Encode(&file, Raw, g, make([]byte, 10)); err == nil || file.Len() != 0 {
+	if err := Encode(&file, Raw, g, frame.Color{}, make([]byte, 10)); err == nil || file.Len() != 0 {
 		t.Errorf("raw: %v, %d bytes", err, file.Len())
 	}
 }

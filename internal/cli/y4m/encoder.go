@@ -28,17 +28,18 @@ func Encodings() []frame.Encoding {
 	}
 }
 
-// NewEncoder makes an encoder. The interval from frame to frame in nanoseconds
+// NewEncoder makes an encoder. The range of Y'CbCr becomes that of the header;
+// limited where it is not said, and always for what is made of RGB. The interval from frame to frame in nanoseconds
 // becomes the rate in the header; 0 = not known. Fails with frame.ErrGeometry
 // or frame.ErrEncoding.
-func NewEncoder(g frame.Geometry, intervalNanos int64) (*Encoder, error) {
+func NewEncoder(g frame.Geometry, c frame.Color, intervalNanos int64) (*Encoder, error) {
 	if err := g.Validate(); err != nil {
 		return nil, err
 	}
 	if !slices.Contains(Encodings(), g.Encoding) {
 		return nil, fmt.Errorf("%w: YUV4MPEG2 has no place for %s, only for %s", frame.ErrEncoding, g.Encoding, frame.JoinEncodings(Encodings()))
 	}
-	return &Encoder{geometry: g, header: header(g, intervalNanos)}, nil
+	return &Encoder{geometry: g, header: header(g, c, intervalNanos)}, nil
 }
 
 // Header is the line that begins the stream.

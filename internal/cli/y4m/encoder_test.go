@@ -19,20 +19,25 @@ func TestHeader(t *testing.T) {
 		width, height int
 		interval      int64
 		want          string
+		span          frame.Range
 	}{
-		"colour, 60 Hz rounded to nanoseconds": {frame.BGRA8, 1280, 720, 16_666_667, "YUV4MPEG2 W1280 H720 F60:1 Ip A1:1 C444 XCOLORRANGE=LIMITED\n"},
-		"television":                           {frame.NV12, 640, 480, 33_366_667, "YUV4MPEG2 W640 H480 F30000:1001 Ip A1:1 C420jpeg XCOLORRANGE=LIMITED\n"},
-		"odd size, unknown rate":               {frame.YUV422YUY2, 7, 5, 0, "YUV4MPEG2 W7 H5 F0:0 Ip A1:1 C422 XCOLORRANGE=LIMITED\n"},
-		"grey, odd rate":                       {frame.Mono8, 1, 1, 70_123_456, "YUV4MPEG2 W1 H1 F1000000000:70123456 Ip A1:1 Cmono XCOLORRANGE=FULL\n"},
-		"one in ten seconds":                   {frame.RGB8, 1, 1, 10_000_000_000, "YUV4MPEG2 W1 H1 F1000:10000 Ip A1:1 C444 XCOLORRANGE=LIMITED\n"},
-		"one a second":                         {frame.RGB8, 1, 1, 1_000_000_000, "YUV4MPEG2 W1 H1 F1:1 Ip A1:1 C444 XCOLORRANGE=LIMITED\n"},
+		"colour, 60 Hz rounded to nanoseconds":  {frame.BGRA8, 1280, 720, 16_666_667, "YUV4MPEG2 W1280 H720 F60:1 Ip A1:1 C444 XCOLORRANGE=LIMITED\n", ""},
+		"television":                            {frame.NV12, 640, 480, 33_366_667, "YUV4MPEG2 W640 H480 F30000:1001 Ip A1:1 C420jpeg XCOLORRANGE=LIMITED\n", ""},
+		"odd size, unknown rate":                {frame.YUV422YUY2, 7, 5, 0, "YUV4MPEG2 W7 H5 F0:0 Ip A1:1 C422 XCOLORRANGE=LIMITED\n", ""},
+		"grey, odd rate":                        {frame.Mono8, 1, 1, 70_123_456, "YUV4MPEG2 W1 H1 F1000000000:70123456 Ip A1:1 Cmono XCOLORRANGE=FULL\n", ""},
+		"one in ten seconds":                    {frame.RGB8, 1, 1, 10_000_000_000, "YUV4MPEG2 W1 H1 F1000:10000 Ip A1:1 C444 XCOLORRANGE=LIMITED\n", ""},
+		"one a second":                          {frame.RGB8, 1, 1, 1_000_000_000, "YUV4MPEG2 W1 H1 F1:1 Ip A1:1 C444 XCOLORRANGE=LIMITED\n", ""},
+		"full range":                            {frame.NV12, 2, 2, 0, "YUV4MPEG2 W2 H2 F0:0 Ip A1:1 C420jpeg XCOLORRANGE=FULL\n", frame.Full},
+		"full range, packed":                    {frame.YUV422UYVY, 2, 2, 0, "YUV4MPEG2 W2 H2 F0:0 Ip A1:1 C422 XCOLORRANGE=FULL\n", frame.Full},
+		"limited range":                         {frame.NV12, 2, 2, 0, "YUV4MPEG2 W2 H2 F0:0 Ip A1:1 C420jpeg XCOLORRANGE=LIMITED\n", frame.Limited},
+		"full range of RGB, which is converted": {frame.RGB8, 2, 2, 0, "YUV4MPEG2 W2 H2 F0:0 Ip A1:1 C444 XCOLORRANGE=LIMITED\n", frame.Full},
 	} {
 		t.Run(name, func(t *testing.T) {
 			g, err := frame.NewGeometry(tc.encoding, tc.width, tc.height)
 			if err != nil {
 				t.Fatal(err)
 			}
-			e, err := y4m.NewEncoder(g, tc.interval)
+			e, err := y4m.NewEncoder(g, frame.Color{Range: tc.span}, tc.interval)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -77,7 +82,7 @@ func encode(t *testing.T, e frame.Encoding, width, height, step int, data []byte
 	if err != nil {
 		t.Fatal(err)
 	}
-	enc, err := y4m.NewEncoder(g, 0)
+	enc, err := y4m.NewEncoder(g, frame.Color{}, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +146,7 @@ func TestShortFrames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		enc, err := y4m.NewEncoder(g, 0)
+		enc, err := y4m.NewEncoder(g, frame.Color{}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -153,14 +158,14 @@ func TestShortFrames(t *testing.T) {
 			t.Errorf("%s raw: got %v", e, err)
 		}
 	}
-	if _, err := y4m.NewEncoder(frame.Geometry{}, 0); err == nil {
+	if _, err := y4m.NewEncoder(frame.Geometry{}, frame.Color{}, 0); err == nil {
 		t.Error("the zero geometry was taken")
 	}
 	depth, err := frame.NewGeometry(frame.Depth16, 6, 4)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := y4m.NewEncoder(depth, 0); !errors.Is(err, frame.ErrEncoding) {
+	if _, err := y4m.NewEncoder(depth, frame.Color{}, 0); !errors.Is(err, frame.ErrEncoding) {
 		t.Errorf("depth: got %v", err)
 	}
 	compressed, err := frame.NewCompressed(frame.JPEG, 6, 4, 100)
@@ -181,7 +186,7 @@ func TestAppendDoesNotAllocate(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		enc, err := y4m.NewEncoder(g, 0)
+		enc, err := y4m.NewEncoder(g, frame.Color{}, 0)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -161,7 +161,7 @@ func TestFFmpegReadsTheHeader(t *testing.T) {
 
 func videoOf(t *testing.T, g frame.Geometry, frames ...[]byte) []byte {
 	t.Helper()
-	enc, err := y4m.NewEncoder(g, 40_000_000)
+	enc, err := y4m.NewEncoder(g, frame.Color{}, 40_000_000)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,23 +13,27 @@ import (
 // colourSpace is the value of the C parameter and the range of the samples.
 // Tags and the extension XCOLORRANGE: yuv4mpeg(5) of mjpegtools and
 // libavformat/yuv4mpegdec.c of FFmpeg, which chooses the same pixel formats.
-func colourSpace(e frame.Encoding) (tag, colourRange string) {
+func colourSpace(e frame.Encoding, c frame.Color) (tag, colourRange string) {
+	span := "LIMITED"
+	if c.Range == frame.Full {
+		span = "FULL"
+	}
 	switch e {
 	case frame.Mono8:
 		// FFmpeg takes grey for full range whatever a header says.
 		return "mono", "FULL"
 	case frame.YUV422YUY2, frame.YUV422UYVY:
-		return "422", "LIMITED"
+		return "422", span
 	case frame.NV12:
-		return "420jpeg", "LIMITED"
+		return "420jpeg", span
 	}
 	return "444", "LIMITED"
 }
 
 // header is the first line of a stream. Cameras deliver progressive frames
 // (Ip) with square pixels (A1:1).
-func header(g frame.Geometry, intervalNanos int64) string {
-	tag, colourRange := colourSpace(g.Encoding)
+func header(g frame.Geometry, c frame.Color, intervalNanos int64) string {
+	tag, colourRange := colourSpace(g.Encoding, c)
 	num, den := rate(intervalNanos)
 	return fmt.Sprintf("YUV4MPEG2 W%d H%d F%d:%d Ip A1:1 C%s XCOLORRANGE=%s\n", g.Width, g.Height, num, den, tag, colourRange)
 }
