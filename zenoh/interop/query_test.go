@@ -140,6 +140,7 @@ func TestQueryableForNode(t *testing.T) {
 }
 
 func TestGetTimeout(t *testing.T) {
+	t.Parallel()
 	n, e := router(t, versions[0])
 	a, b := client(t, e), client(t, e)
 	kept := make(chan *zenoh.Query, 1)

@@ -209,6 +209,7 @@ func TestLarge(t *testing.T) {
 // A node that is stopped, not killed, says nothing while its kernel still
 // answers: the session gives it up after the lease and comes back.
 func TestNodeStopped(t *testing.T) {
+	t.Parallel()
 	n, e := router(t, versions[0], "transport: {link: {tx: {lease: 1000, keep_alive: 4}}}")
 	s := open(t, quick(e))
 	sub, err := s.Subscribe("demo/*", nil)
