@@ -25,7 +25,9 @@ test-vm: check-go ## only the tests on real camera drivers, in a virtual machine
 	@bash scripts/test.sh vm
 
 demo: export CLIP := $(CLIP)
-demo: build ## first camera or the pattern and two subscribers; CLIP=walk.avi plays a file
+demo: ## first camera or the pattern and two subscribers; CLIP=walk.avi plays a file
+	@sh scripts/demo.sh check
+	@$(MAKE) --no-print-directory build
 	@sh scripts/demo.sh
 
 bench: build ## measure the hand-over beside its floor; writes CSV under results/

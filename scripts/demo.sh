@@ -7,6 +7,7 @@
 #
 #   CLIP=FILE    play this file in place of the first camera
 #   DURATION=10s how long the subscribers measure
+#   demo.sh check only looks whether CLIP can be played, before anything is built
 set -eu
 
 # Before the change of folder: a relative path is the caller's.
@@ -30,6 +31,8 @@ if [ -n "$clip" ]; then
 		exit 1
 	}
 fi
+
+[ "${1:-}" != check ] || exit 0
 
 for b in camd camsub; do
 	[ -x "bin/$b" ] || {
@@ -78,8 +81,9 @@ while [ -z "$stream" ]; do
 		rc=0
 		wait "$camd" || rc=$?
 		pids=
-		echo "demo: camd ended by itself (exit $rc). Its log:" >&2
-		tail -n 20 "$out/camd.log" >&2
+		# The last words say it; the log has them as well.
+		echo "demo: camd ended by itself (exit $rc), its log is $out/camd.log" >&2
+		grep '^camd: ' "$out/camd.log" >&2 || tail -n 20 "$out/camd.log" >&2
 		[ "$rc" -ne 0 ] || rc=1
 		exit "$rc"
 	fi
