@@ -75,7 +75,7 @@ func writeStatus(w io.Writer, st *daemon.Status, now time.Time) error {
 		total += len(s.Subscribers)
 	}
 	if total > 0 {
-		fmt.Fprintln(t, "\nSUBSCRIBER\tSTREAM\tBACKEND\tWAKE\tHELD\tTAKEN BACK\tOVERWRITTEN\tSKIPPED\tNOTE")
+		fmt.Fprintln(t, "\nSUBSCRIBER\tSTREAM\tBACKEND\tWAKE\tHELD\tRELEASED\tOVERWRITTEN\tSKIPPED\tNOTE")
 	}
 	for _, s := range st.Streams {
 		for _, b := range s.Subscribers {

@@ -140,7 +140,7 @@ from publish (hand-over began) and from capture until this process held it, and
 the period between frames. One table at the end; --format csv prints tidy rows
 in nanoseconds. p99.9 needs 10,000 frames. Frames that were ready before the
 subscription began do not count.`,
-		Example: "  camsub latency test/color --count 2000 --format csv",
+		Example: "  camsub latency test/color --count 300 --format csv",
 		Args:    OneArg("stream", streamExample),
 	}
 	flags := addMeasureFlags(cmd)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/seed-3c7e7623/camd/frame"
@@ -89,6 +90,10 @@ func TestSnapshotToStdout(t *testing.T) {
 		t.Errorf("exit %d, %q", code, stdout)
 	}
 	mustContain(t, "stderr", stderr, "-: frame 1 of test/color, 5x3 mono8, 15 bytes of raw\n")
+	code, stdout, _ = grey(t).run(t, "snapshot", "/test/color", "-o", "-")
+	if code != 0 || !strings.HasPrefix(stdout, "\x89PNG\r\n\x1a\n") {
+		t.Errorf("without --format: exit %d, %q", code, stdout)
+	}
 }
 
 func TestSnapshotSaysWhen(t *testing.T) {
