@@ -7,10 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"os"
 
 	"github.com/spf13/cobra"
-	"golang.org/x/sys/unix"
 
 	"github.com/seed-3c7e7623/camd/frame"
 	"github.com/seed-3c7e7623/camd/internal/cli/y4m"
@@ -112,7 +110,7 @@ camera has come to its end, but goes on through a restart of camd. Colour pictur
 		if err := out.check(); err != nil {
 			return err
 		}
-		defer func() { err = errors.Join(err, out.close()) }()
+		defer func() { err = out.close(err) }()
 		m := &catMeter{raw: format.value == "raw", open: out.open}
 		r, err := flags.runner(w, cmd, args[0], m)
 		if err != nil {
@@ -123,47 +121,4 @@ camera has come to its end, but goes on through a restart of camd. Colour pictur
 		return r.run(cmd.Context())
 	}
 	return cmd
-}
-
-// output is a file, which is made when there is something to write, or stdout.
-type output struct {
-	name   string // "-" is stdout
-	stdout io.Writer
-	file   *os.File
-}
-
-// check refuses to write pictures to a terminal, or nowhere.
-func (o *output) check() error {
-	if o.name == "" {
-		return Usagef("-o: which file?")
-	}
-	if o.name == "-" && isTerminal(o.stdout) {
-		return Usagef("stdout is a terminal: give -o FILE, or a pipe such as | ffplay -")
-	}
-	return nil
-}
-
-func (o *output) open() (io.Writer, error) {
-	if o.name == "-" {
-		return o.stdout, nil
-	}
-	f, err := os.Create(o.name)
-	o.file = f
-	return f, err
-}
-
-func (o *output) close() error {
-	if o.file == nil {
-		return nil
-	}
-	return o.file.Close()
-}
-
-func isTerminal(w io.Writer) bool {
-	f, ok := w.(*os.File)
-	if !ok {
-		return false
-	}
-	_, err := unix.IoctlGetTermios(int(f.Fd()), unix.TCGETS)
-	return err == nil
 }

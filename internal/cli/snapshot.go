@@ -5,7 +5,6 @@ package cli
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"time"
 
@@ -46,11 +45,7 @@ func (m *shotMeter) idle() (string, error) {
 	if err := picture.Encode(&file, m.format, m.geometry, m.color, m.data); err != nil {
 		return "", fmt.Errorf("frame %d of %s, %v, as %s: %w", m.meta.Sequence, m.stream, m.geometry, m.format, err)
 	}
-	w, err := m.out.open()
-	if err != nil {
-		return "", err
-	}
-	if _, err := w.Write(file.Bytes()); err != nil {
+	if err := m.out.write(file.Bytes()); err != nil {
 		return "", fmt.Errorf("write picture: %w", err)
 	}
 	when := ""
@@ -105,7 +100,6 @@ depth keep their values in .png and .ppm.`,
 			said = cmd.ErrOrStderr()
 		}
 		m.said = func(text string) { fmt.Fprintln(said, text) }
-		defer func() { err = errors.Join(err, m.out.close()) }()
 		r, err := flags.runner(w, cmd, args[0], m)
 		if err != nil {
 			return err
