@@ -316,7 +316,7 @@ func TestMotionJPEG(t *testing.T) {
 		if err := json.Unmarshal(run("bw", "test/color/jpeg", "--count", "50", "--verify", "--format", "json"), &bw); err != nil {
 			t.Fatal(err)
 		}
-		if bw.Size.Min <= 0 || bw.Size.Min >= bw.Size.Max || bw.Bytes == 0 || bw.Verify.Frames != 50 || bw.Verify.Torn+bw.Verify.Stale != 0 {
+		if bw.Size.Min <= 0 || bw.Size.Min >= bw.Size.Max || bw.Bytes == 0 || bw.Verify.Frames < 50 || bw.Verify.Torn+bw.Verify.Stale != 0 {
 			t.Errorf("%+v", bw)
 		}
 	})
