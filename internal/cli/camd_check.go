@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -44,7 +45,7 @@ func addConfigFlags(cmd *cobra.Command) *configFlags {
 
 // load puts file, environment and flags together. Flags that were not given do
 // not count: their keys may be set elsewhere.
-func (c *configFlags) load() (*config.Config, error) {
+func (c *configFlags) load(ctx context.Context) (*config.Config, error) {
 	for _, text := range c.cameras {
 		if _, err := capture.ParseSpec(text); err != nil {
 			// What cannot be read is a wrong command line; what can, but makes
@@ -58,7 +59,7 @@ func (c *configFlags) load() (*config.Config, error) {
 		}
 	}
 	in := config.Input{Environ: os.Environ(), Cameras: c.cameras, Set: c.set}
-	if err := in.ReadFile(c.file); err != nil {
+	if err := in.ReadFile(ctx, c.file); err != nil {
 		return nil, err
 	}
 	c.flags.Visit(func(f *pflag.Flag) {
@@ -93,7 +94,7 @@ probably meant.`,
 	}
 	c := addConfigFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := c.load()
+		cfg, err := c.load(cmd.Context())
 		if err != nil {
 			return err
 		}

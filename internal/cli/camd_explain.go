@@ -27,7 +27,7 @@ the file, or what is built in. The first of these that says something wins.`,
 	c := addConfigFlags(cmd)
 	format := formatFlag(cmd, "text", "json")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := c.load()
+		cfg, err := c.load(cmd.Context())
 		if err != nil {
 			return err
 		}

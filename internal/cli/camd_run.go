@@ -41,7 +41,7 @@ required (the daemon ends if the camera is missing; true for a single one).`,
 	}
 	c := addConfigFlags(cmd)
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		cfg, err := c.load()
+		cfg, err := c.load(cmd.Context())
 		if err != nil {
 			return err
 		}

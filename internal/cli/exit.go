@@ -47,6 +47,7 @@ var exitCodes = []struct {
 	{capture.ErrConfig, ExitConfig},
 	{capture.ErrFormatRefused, ExitConfig},
 	{client.ErrPermission, ExitUnavailable},
+	{negotiate.ErrPermissionDenied, ExitUnavailable},
 	{client.ErrNotAvailable, ExitUnavailable},
 	{client.ErrUnknownStream, ExitNotFound},
 	{client.ErrNoDaemon, ExitNotFound},

@@ -39,6 +39,7 @@ func TestExitCode(t *testing.T) {
 		"device gone":              {capture.ErrDeviceGone, 4},
 		"not available":            {client.ErrNotAvailable, 5},
 		"not permitted":            {client.ErrPermission, 5},
+		"directory of the daemon":  {fmt.Errorf("%w: %w", negotiate.ErrPermissionDenied, syscall.EROFS), 5},
 		"permission of a file":     {fs.ErrPermission, 5},
 		"timeout":                  {ErrTimeout, 6},
 		"doctor":                   {ErrDoctor, 7},

@@ -4,9 +4,6 @@
 package config
 
 import (
-	"fmt"
-	"io"
-	"os"
 	"slices"
 	"strings"
 
@@ -51,23 +48,6 @@ type Setting struct {
 	Value string `json:"value"`
 	Set   Origin `json:"set"`
 	Env   string `json:"env"` // the variable that can set it
-}
-
-// ReadFile reads the file of a configuration into in; "" is none.
-func (in *Input) ReadFile(path string) error {
-	if path == "" {
-		return nil
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrInvalid, err)
-	}
-	defer f.Close()
-	if in.Data, err = io.ReadAll(io.LimitReader(f, MaxFileBytes+1)); err != nil {
-		return fmt.Errorf("%w: %w", ErrInvalid, err)
-	}
-	in.Name = path
-	return nil
 }
 
 // Load puts the settings together. It fails with [*Error], which names every

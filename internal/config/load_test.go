@@ -283,18 +283,18 @@ func TestReadFile(t *testing.T) {
 		t.Fatal(err)
 	}
 	var in Input
-	if err := in.ReadFile(path); err != nil {
+	if err := in.ReadFile(t.Context(), path); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := Load(in); err == nil || !strings.Contains(err.Error(), fmt.Sprintf("at most %d are read", MaxFileBytes)) {
 		t.Error(err)
 	}
 	for _, bad := range []string{path + ".none", filepath.Dir(path)} {
-		if err := in.ReadFile(bad); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), bad) {
+		if err := in.ReadFile(t.Context(), bad); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), bad) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
-	if in = (Input{}); in.ReadFile("") != nil || in.Name != "" {
+	if in = (Input{}); in.ReadFile(t.Context(), "") != nil || in.Name != "" {
 		t.Errorf("no file: %+v", in)
 	}
 }
