@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"strings"
@@ -65,7 +66,7 @@ func TestNoFFmpeg(t *testing.T) {
 	path := write(t, "some.avi", []byte("x"))
 	t.Setenv("PATH", t.TempDir())
 	_, err := play(t, esc(path), nil)
-	if !errors.Is(err, ErrNoFFmpeg) || !errors.Is(err, capture.ErrUnsupported) || !strings.Contains(err.Error(), "apt-get install ffmpeg") {
+	if !errors.Is(err, ErrNoFFmpeg) || !errors.Is(err, capture.ErrUnsupported) || err.Error() != "ffmpeg not found: install it, for example: apt-get install ffmpeg" {
 		t.Fatal(err)
 	}
 }
@@ -114,6 +115,28 @@ func TestWhatTheChildDoes(t *testing.T) {
 				t.Errorf("error of %d bytes: %.400s", len(err.Error()), err)
 			}
 		})
+	}
+}
+
+// A loop over a damaged file goes on and says once what is wrong with it.
+func TestDamagedLoopIsSaid(t *testing.T) {
+	fake(t, probed, "printf '%056d' 0") // two frames and a third of one
+	var said bytes.Buffer
+	s := source(t, esc(write(t, "some.avi", []byte("x")))+",loop=true,pace=fast")
+	s.Log = slog.New(slog.NewTextHandler(&said, nil))
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	frames := 0
+	err := s.Run(ctx, &capturetest.Sink{OnFrame: func(capturetest.Frame) {
+		if frames++; frames == 5 {
+			cancel()
+		}
+	}})
+	if !errors.Is(err, context.Canceled) {
+		t.Fatal(err)
+	}
+	if n := strings.Count(said.String(), `frames=2 problem="in the middle of a frame (8 of 24 bytes)"`); n != 1 {
+		t.Errorf("said %d times in\n%s", n, said.String())
 	}
 }
 
