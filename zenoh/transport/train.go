@@ -5,6 +5,7 @@ package transport
 
 import (
 	"encoding/binary"
+	"time"
 
 	"github.com/seed-3c7e7623/camd/zenoh/wire"
 )
@@ -14,8 +15,10 @@ import (
 // the same numbers.
 func (w *writer) train() {
 	t, m := w.t, w.lane.train
-	room := t.s.batch - headRoom
+	w.room = w.unit()
+	room := w.room
 	off := m.sent
+	w.from = time.Now()
 	// The slices in vec point into scratch, which must not move.
 	if need := maxUnits * headRoom; cap(w.scratch) < need {
 		w.scratch = make([]byte, 0, need)
@@ -42,10 +45,11 @@ func (w *writer) train() {
 // afterTrain books the fragments that were written.
 func (w *writer) afterTrain(units int) {
 	t, l := w.t, w.lane
-	room := t.s.batch - headRoom
 	m := l.train
 	t.mu.Lock()
-	m.sent = min(m.sent+units*room, m.size())
+	before := m.sent
+	m.sent = min(m.sent+units*w.room, m.size())
+	w.measure(m.sent-before, time.Since(w.from))
 	i := 0
 	if m.Reliable {
 		i = 1
@@ -61,5 +65,39 @@ func (w *writer) afterTrain(units int) {
 	if whole {
 		m.done()
 		t.recycle(m)
+	}
+}
+
+// unitTime is how long a fragment should take at most: what is urgent waits for
+// one.
+const unitTime = 20 * time.Millisecond
+
+// minUnit is the least that a fragment holds, if the message has it.
+const minUnit = 4 << 10
+
+// unit is what a fragment holds: a full batch on a fast link, less on one that
+// was slow lately.
+func (w *writer) unit() int {
+	room := w.t.s.batch - headRoom
+	if w.perSecond == 0 {
+		return room
+	}
+	return min(max(int(w.perSecond*unitTime.Seconds()), minUnit), room)
+}
+
+// measure learns how fast the link is, from writes that had to wait. Others say
+// nothing: the kernel took them at once.
+func (w *writer) measure(bytes int, took time.Duration) {
+	switch {
+	case bytes == 0:
+	case took < unitTime:
+		w.perSecond *= 2 // up to a full batch
+		if w.unit() == w.t.s.batch-headRoom {
+			w.perSecond = 0
+		}
+	case w.perSecond == 0:
+		w.perSecond = float64(bytes) / took.Seconds()
+	default:
+		w.perSecond += (float64(bytes)/took.Seconds() - w.perSecond) / 4
 	}
 }

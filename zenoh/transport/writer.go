@@ -23,6 +23,10 @@ type writer struct {
 	prio    uint8
 	more    func() bool // something more urgent waits
 	under   work        // what is being written
+
+	room      int       // of each fragment that is being written
+	from      time.Time // when that began
+	perSecond float64   // bytes, of a slow link; 0: not known to be slow
 }
 
 // The most that one write takes of a large message. An urgent one passes at
