@@ -14,6 +14,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-3c7e7623/camd/backend/shm"
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/capture/kinds"
 	"github.com/seed-3c7e7623/camd/negotiate"
@@ -25,6 +26,9 @@ const (
 	DefaultMaxSubscribers = 8
 	DefaultCredit         = 2
 	DefaultEvictAfter     = 5 * time.Second
+
+	// minForceAfter leaves a reader the time to hear that it is evicted.
+	minForceAfter = 100 * time.Millisecond
 )
 
 // limits are the options of a camera that the daemon itself understands.
@@ -111,6 +115,15 @@ func (f *firstRun) Run(ctx context.Context, sink capture.Sink) error {
 		}
 	})
 	return err
+}
+
+// forceAfter is how long an evicted subscriber may keep its frames from the
+// source. Beside evictAfter it is the rest of an outage that one can cause.
+func (l limits) forceAfter() time.Duration {
+	if l.evictAfter == 0 {
+		return shm.DefaultForceAfter
+	}
+	return min(max(l.evictAfter, minForceAfter), shm.DefaultForceAfter)
 }
 
 // memory is how many slots a stream's ring has, with a source that holds some

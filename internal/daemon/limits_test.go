@@ -5,8 +5,10 @@ package daemon
 
 import (
 	"errors"
+	"log/slog"
 	"strings"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -102,6 +104,29 @@ func TestCheckFiles(t *testing.T) {
 	err := checkFiles(cameras, need-1)
 	if !errors.Is(err, ErrLimits) || !strings.Contains(err.Error(), "ulimit -n") {
 		t.Errorf("with one too few: %v", err)
+	}
+}
+
+// What one subscriber can cost the others is evict_after twice.
+func TestForceAfter(t *testing.T) {
+	for _, c := range []struct{ evict, want time.Duration }{
+		{0, 5 * time.Second}, // never evicted for that
+		{time.Millisecond, 100 * time.Millisecond},
+		{100 * time.Millisecond, 100 * time.Millisecond},
+		{500 * time.Millisecond, 500 * time.Millisecond},
+		{5 * time.Second, 5 * time.Second},
+		{time.Hour, 5 * time.Second},
+	} {
+		if got := (limits{evictAfter: c.evict}).forceAfter(); got != c.want {
+			t.Errorf("evict_after=%v: taken back after %v, want %v", c.evict, got, c.want)
+		}
+	}
+	c, err := newCamera(&Daemon{log: slog.New(slog.DiscardHandler)}, spec(t, "a=pattern,evict_after=300ms"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := c.stream("color").shm.ForceAfter; got != 300*time.Millisecond {
+		t.Errorf("the stream takes frames back after %v", got)
 	}
 }
 

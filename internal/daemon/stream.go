@@ -59,7 +59,7 @@ func newStream(c *camera, name string) *stream {
 	s.shm = &shm.Backend{
 		Stream: s.name, Session: c.d.session, Info: s.info,
 		DefaultCredit: c.limits.credit, MaxCredit: ring.MaxCredit,
-		ProbeTimeout: shm.DefaultProbeTimeout, ForceAfter: shm.DefaultForceAfter,
+		ProbeTimeout: shm.DefaultProbeTimeout, ForceAfter: c.limits.forceAfter(),
 		Quarantine: &c.d.quarantine, Log: c.d.log.With("camera", c.spec.Name),
 	}
 	return s
@@ -158,32 +158,6 @@ func (s *stream) info() negotiate.StreamInfo {
 	i.Stamp, i.FrameID = s.output.stamp, s.output.frameID
 	i.Epoch = s.epoch
 	return i
-}
-
-// rate follows the frame rate by an average over about a second.
-type rate struct {
-	last int64   // CLOCK_MONOTONIC of the newest frame
-	mean float64 // interval, ns
-}
-
-func (r *rate) add(now int64) {
-	if r.last != 0 {
-		d := float64(now - r.last)
-		if r.mean == 0 {
-			r.mean = d
-		} else {
-			r.mean += (d - r.mean) * min(1, d/float64(time.Second)+0.02)
-		}
-	}
-	r.last = now
-}
-
-// perSecond is 0 when no frame came for the last two seconds and ten intervals.
-func (r *rate) perSecond(now int64) float64 {
-	if r.mean == 0 || float64(now-r.last) > max(10*r.mean, float64(2*time.Second)) {
-		return 0
-	}
-	return float64(time.Second) / r.mean
 }
 
 // writer is the capture.Writer of one epoch, for one run of the source.
