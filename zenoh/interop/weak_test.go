@@ -24,7 +24,7 @@ func TestWeakLink(t *testing.T) {
 		frame, framesPer int // bytes, frames a second
 		seconds          int
 	}{
-		{"2mbit", 2e6, 230_000, 10, 8},
+		{"2mbit", 2e6, 230_000, 10, 6},
 		{"100mbit", 100e6, 2_764_800, 15, 2}, // 720p BGR
 	} {
 		t.Run(c.rate, func(t *testing.T) {
