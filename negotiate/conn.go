@@ -29,7 +29,6 @@ type Conn struct {
 	raw    syscall.RawConn
 	peer   Peer
 	side   side
-	dir    string // that a client dialed
 	closed chan struct{}
 
 	pidfdMu sync.Mutex

@@ -50,7 +50,6 @@ func dial(ctx context.Context, dir string, env Environment) (*Conn, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w at %s: %w", ErrSocketUnreachable, path, err)
 	}
-	c.dir = dir
 	return c, nil
 }
 

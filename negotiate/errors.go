@@ -64,13 +64,13 @@ func (e *InUseError) Error() string {
 func (e *InUseError) Unwrap() error { return ErrInUse }
 
 // silentError is a daemon that takes connections and answers nothing: stopped,
-// or stuck.
-type silentError struct{ dir string }
+// or stuck. Callers know its directory.
+type silentError struct{}
 
-func (e *silentError) Error() string { return fmt.Sprintf("camd in %s does not answer", e.dir) }
+func (silentError) Error() string { return "camd does not answer" }
 
-// Unwrap makes it a deadline error.
-func (e *silentError) Unwrap() error { return os.ErrDeadlineExceeded }
+// Unwrap says that it is a daemon that does not answer, and that time is up.
+func (silentError) Unwrap() []error { return []error{ErrSocketUnreachable, os.ErrDeadlineExceeded} }
 
 // IsTemporary reports whether an error of Accept passes by itself, so that the
 // caller waits a little and tries again: this process or the host is out of

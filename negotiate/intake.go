@@ -26,15 +26,16 @@ const (
 
 // side is what one end of a connection takes in.
 type side struct {
-	files   int // descriptors with a packet
-	receive int // bytes of a packet received
-	send    int // bytes of a packet sent: what the other side accepts
-	unknown int // messages of unknown types, -1 = any number
-	packets int // packets in one window, 0 = any number
+	files   int  // descriptors with a packet
+	receive int  // bytes of a packet received
+	send    int  // bytes of a packet sent: what the other side accepts
+	unknown int  // messages of unknown types, -1 = any number
+	packets int  // packets in one window, 0 = any number
+	server  bool // the other side is a daemon
 }
 
 var (
-	clientSide = side{files: MaxFiles, receive: MaxPacket, send: MaxRequest, unknown: -1}
+	clientSide = side{files: MaxFiles, receive: MaxPacket, send: MaxRequest, unknown: -1, server: true}
 	daemonSide = side{receive: MaxRequest, send: MaxPacket, unknown: MaxUnknown, packets: pacePackets}
 )
 

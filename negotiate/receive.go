@@ -110,10 +110,10 @@ func (c *Conn) Receive(deadline time.Time) (*Message, Files, error) {
 	return c.received()
 }
 
-// receiveError names who is silent: the text of the net package names neither.
+// receiveError says who is silent: the text of the net package names nobody.
 func (c *Conn) receiveError(err error) error {
-	if errors.Is(err, os.ErrDeadlineExceeded) && c.dir != "" {
-		return &silentError{dir: c.dir}
+	if errors.Is(err, os.ErrDeadlineExceeded) && c.side.server {
+		return silentError{}
 	}
 	return fmt.Errorf("receiving: %w", cause(err))
 }
@@ -134,7 +134,7 @@ func (c *Conn) received() (*Message, Files, error) {
 	case r.header.Flags&unix.MSG_CTRUNC != 0 && len(files) < c.side.files:
 		// There was room for more: the kernel found no free descriptor
 		// (scm_detach_fds).
-		return fail(fmt.Errorf("%w: %d descriptors of a packet were received", ErrOpenFiles, len(files)))
+		return fail(fmt.Errorf("%w: %d of the descriptors of a packet were received", ErrOpenFiles, len(files)))
 	case r.header.Flags&unix.MSG_CTRUNC != 0:
 		return fail(fmt.Errorf("%w: packet with more than %d descriptors", ErrProtocol, MaxFiles))
 	case r.header.Flags&unix.MSG_TRUNC != 0:

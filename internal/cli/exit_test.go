@@ -34,6 +34,7 @@ func TestExitCode(t *testing.T) {
 		"no daemon":                {client.ErrNoDaemon, 4},
 		"unknown stream":           {client.ErrUnknownStream, 4},
 		"daemon is gone":           {fmt.Errorf("%w: %w", negotiate.ErrPeerGone, syscall.EPIPE), 4},
+		"daemon does not answer":   {fmt.Errorf("subscribing: %w", negotiate.ErrSocketUnreachable), 4},
 		"closed":                   {client.ErrClosed, 4},
 		"device not found":         {capture.ErrDeviceNotFound, 4},
 		"device gone":              {capture.ErrDeviceGone, 4},
