@@ -36,12 +36,15 @@ func hzOf(t testing.TB, p *process) hzResult {
 	return r
 }
 
-// clean checks that a reader met no damaged frame and kept up: under load a
+// clean checks that a reader met no damaged frame and kept up. More frames are
+// verified than measured: the one that lay there when it came is no measurement.
+//
+// Kept up: under load a
 // reader may be scheduled late, but one that lost a wake-up, or waited for
 // another reader, would take less than half of what was published.
 func (r hzResult) clean(t testing.TB, name string) {
 	t.Helper()
-	if r.Verify.Torn != 0 || r.Verify.Stale != 0 || r.Verify.Frames != r.Frames {
+	if r.Verify.Torn != 0 || r.Verify.Stale != 0 || r.Verify.Frames < r.Frames {
 		t.Errorf("%s: %d torn, %d stale, %d of %d frames verified", name, r.Verify.Torn, r.Verify.Stale, r.Verify.Frames, r.Frames)
 	}
 	if r.Reconnects != 0 {
