@@ -58,7 +58,9 @@ func TestLoopDoesNotAllocatePerFrame(t *testing.T) {
 				})
 			}
 			loop(100)
-			if few, many := loop(100), loop(1000); few != many {
+			// The run time allocates a little on its own, above all under the race
+			// detector; one allocation a frame would make 900.
+			if few, many := loop(100), loop(1000); many-few > 90 {
 				t.Errorf("%v allocations for 100 frames, %v for 1000", few, many)
 			}
 			if bad := r.check.result(); bad.Torn != 0 || bad.Stale != 0 || bad.Frames < 1000 {
