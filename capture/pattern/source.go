@@ -116,6 +116,7 @@ func (s *Source) Run(ctx context.Context, sink capture.Sink) error {
 	if err := r.open(0); err != nil {
 		return err
 	}
+	r.begin() // memory took its time: no frame is late for that
 	for s.count == 0 || r.number < s.count {
 		if err := r.step(ctx); err != nil {
 			return err
@@ -141,11 +142,16 @@ func newRunner(s *Source, sink capture.Sink) *runner {
 	r := &runner{
 		Source: s,
 		sink:   sink,
-		start:  linux.Monotonic(),
 		random: rand.New(rand.NewPCG(s.seed, uint64(s.camera)+1)),
 	}
-	r.schedule = pace.Schedule{Start: r.start, Rate: s.rate}
+	r.begin()
 	return r
+}
+
+// begin starts the schedule now.
+func (r *runner) begin() {
+	r.start = linux.Monotonic()
+	r.schedule = pace.Schedule{Start: r.start, Rate: r.rate}
 }
 
 func (r *runner) open(size int) error {
