@@ -5,6 +5,7 @@ package interop
 
 import (
 	"errors"
+	"os"
 	"slices"
 	"strconv"
 	"sync"
@@ -96,8 +97,15 @@ func TestWeakLink(t *testing.T) {
 			if torn != 0 {
 				t.Errorf("%d frames torn or out of order", torn)
 			}
-			if len(ages)+int(st.Conflated) != total {
+			// A small sample that a newer one replaced is counted too.
+			if n := len(ages) + int(st.Conflated); n < total || n > total+c.seconds {
 				t.Errorf("%d frames arrived and %d gave way of %d", len(ages), st.Conflated, total)
+			}
+			if smalls == 0 {
+				t.Error("no small sample arrived beside the frames")
+			}
+			if os.Getenv("CAMD_SOAK") == "" {
+				return // the rest is about time, which a busy machine does not keep
 			}
 			if len(ages) < min(carries, total)*7/10 {
 				t.Errorf("%d frames arrived, the link carries %d", len(ages), carries)
