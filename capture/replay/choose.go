@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/seed-3c7e7623/camd/capture"
+	"github.com/seed-3c7e7623/camd/capture/replay/avi"
 	"github.com/seed-3c7e7623/camd/capture/replay/y4m"
 	"github.com/seed-3c7e7623/camd/convert"
 	"github.com/seed-3c7e7623/camd/frame"
@@ -163,6 +164,8 @@ func (s *Source) fit(rec *recording) (frame.Geometry, error) {
 	switch {
 	case errors.Is(err, io.EOF):
 		return g, fmt.Errorf("%w: %s: no frames in it", capture.ErrFormatRefused, s.Describe())
+	case errors.Is(err, avi.ErrFormat), errors.Is(err, y4m.ErrHeader):
+		return g, fmt.Errorf("%w: %s: no frames in it: %w", capture.ErrFormatRefused, s.Describe(), err)
 	case err != nil:
 		return g, err
 	case s.width > 0 && (s.width != g.Width || s.height != g.Height):

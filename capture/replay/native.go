@@ -12,6 +12,8 @@ import (
 
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/capture/mjpeg"
+	"github.com/seed-3c7e7623/camd/capture/replay/avi"
+	"github.com/seed-3c7e7623/camd/capture/replay/y4m"
 	"github.com/seed-3c7e7623/camd/frame"
 )
 
@@ -101,6 +103,11 @@ func (p *nativePlayer) pass(ctx context.Context, pass int) (frames uint64, err e
 			p.notes = "it " + strings.TrimSuffix(err.Error(), ": "+io.ErrUnexpectedEOF.Error())
 			return frames, nil
 		case errors.Is(err, io.EOF):
+			return frames, nil
+		case errors.Is(err, y4m.ErrHeader), errors.Is(err, avi.ErrFormat):
+			// Where the next frame begins is not known any more, and reading the
+			// file again finds the same: this is its end.
+			p.notes = err.Error()
 			return frames, nil
 		default:
 			return frames, err

@@ -371,3 +371,35 @@ func TestNativeFramesDoNotAllocate(t *testing.T) {
 		})
 	}
 }
+
+// What a file is damaged in stays damaged: it comes to its end there and is not
+// read again and again.
+func TestDamagedStructureIsTheEnd(t *testing.T) {
+	frame := append([]byte("FRAME\n"), make([]byte, 4*4*3/2)...)
+	file := []byte("YUV4MPEG2 W4 H4 F50:1 C420jpeg\n")
+	for range 3 {
+		file = append(file, frame...)
+	}
+	file = append(file, "rubbish in the middle"...)
+	file = append(file, frame...)
+	path := filepath.Join(t.TempDir(), "damaged.y4m")
+	if err := os.WriteFile(path, file, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	spec, err := capture.ParseSpec("clip=replay:" + path + ",pace=fast,reader=native")
+	if err != nil {
+		t.Fatal(err)
+	}
+	src, err := New(spec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	sink := &capturetest.Sink{}
+	err = src.Run(t.Context(), sink)
+	if !errors.Is(err, capture.ErrEndOfStream) || !strings.Contains(err.Error(), "3 frames") || !strings.Contains(err.Error(), "no line FRAME") {
+		t.Errorf("got %v", err)
+	}
+	if n := sink.Stats().Frames; n != 3 {
+		t.Errorf("%d frames were published, want 3", n)
+	}
+}

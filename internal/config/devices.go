@@ -13,6 +13,9 @@ func (l *loader) devices() {
 			continue
 		}
 		device := s.Target
+		if device != "" {
+			device = filepath.Clean(device) // /dev//video0
+		}
 		if path, err := filepath.EvalSymlinks(device); err == nil {
 			device = path // /dev/v4l/by-id/... are links
 		}

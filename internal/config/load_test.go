@@ -174,6 +174,7 @@ func TestProblems(t *testing.T) {
 		{"backends", "cameras:\n  a:\n    kind: pattern\n    backends: [shm, rdma]", "x.yaml:4:15: ", `option backends: "rdma": want some of cuda, shm, cpu`},
 		{"unknown key of a stream", "cameras:\n  a:\n    kind: pattern\n    streams: {color: {encodin: rgb8}}", "x.yaml:4:23: ", "did you mean encoding?"},
 		{"two cameras on one device", "cameras:\n  a:\n    kind: v4l2\n    target: /dev/v\n  b:\n    kind: v4l2\n    target: /dev/v", "x.yaml:7:13: ", "camera b is on the device of a, /dev/v"},
+		{"two cameras on one device, spelled differently", "cameras:\n  a:\n    kind: v4l2\n    target: /dev/v\n  b:\n    kind: v4l2\n    target: /dev//x/../v", "x.yaml:7:13: ", "camera b is on the device of a, /dev/v"},
 		{"two cameras on the first device", "cameras:\n  a: v4l2\n  b: v4l2", "x.yaml:3:6: ", "both would take the first device"},
 		{"refused by the source", "cameras:\n  a:\n    kind: replay\n    target: x\n    size: 5x5\n    encoding: nv12", "x.yaml:5:11: ", "must be even"},
 		{"no file", "cameras:\n  a:\n    kind: replay", "x.yaml:3:11: ", "needs a file or URL"},
