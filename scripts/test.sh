@@ -72,7 +72,7 @@ stage_house() { go test -count=1 ./internal/lint/...; }
 # units lists the packages whose tests need no built binaries.
 units() { go list ./... | grep -v -e '/e2e$' -e '/e2e/' -e '/internal/lint$'; }
 
-stage_unit() { go test -count=1 -timeout 280s $(units); }
+stage_unit() { go test -count=1 -timeout 580s $(units); }
 
 # The exchanges with real Zenoh nodes run in the unit stage alone: they have leases to keep.
 stage_race() { CGO_ENABLED=1 go test -race -count=1 -timeout 580s $(units | grep -v '/zenoh/interop$'); }
@@ -122,7 +122,7 @@ stages=(
 	"build 180"
 	"static 180"
 	"arm64 240"
-	"unit 300"
+	"unit 600"
 	"race 600"
 	"e2e 400"
 	"vm 600"
