@@ -18,6 +18,7 @@ type lane struct {
 	head, tail *Message
 	bytes      int // waiting, with bookkeeping
 	count      int
+	places     uint64 // ever taken
 	// keys are the waiting messages that may be dropped, by key.
 	keys map[string]*keyQueue
 	// train is the large message that is being sent in fragments.
@@ -31,7 +32,20 @@ type lane struct {
 
 func (l *lane) empty() bool { return l.head == nil && l.train == nil }
 
+// next is the oldest place that has not left.
+func (l *lane) next() uint64 {
+	switch {
+	case l.train != nil:
+		return l.train.place
+	case l.head != nil:
+		return l.head.place
+	}
+	return l.places
+}
+
 func (l *lane) push(m *Message) {
+	m.place = l.places
+	l.places++
 	m.prev = l.tail
 	if l.tail == nil {
 		l.head = m
@@ -94,7 +108,7 @@ func (l *lane) replace(m *Message) *Message {
 	for o := out.newer; o != nil; o = o.newer {
 		l.unlink(o)
 	}
-	m.prev, m.next = out.prev, out.next
+	m.place, m.prev, m.next = out.place, out.prev, out.next
 	if m.prev == nil {
 		l.head = m
 	} else {

@@ -32,6 +32,8 @@ type Message struct {
 	// Release is called once, from any goroutine, when the payload is no
 	// longer needed. It must not block. nil: nobody cares.
 	Release func()
+	// Done is called like Release, and learns whether the message was written.
+	Done func(sent bool)
 	// Buffer is released like Release is called.
 	Buffer *Buffer
 
@@ -39,6 +41,7 @@ type Message struct {
 	newer      *Message // of the same key in the same lane
 	queue      *keyQueue
 	at         time.Time
+	place      uint64 // in the lane; that of the one it replaced
 	sent       int // bytes of it that are in fragments already
 }
 
@@ -50,9 +53,12 @@ const bookkeeping = 64
 func (m *Message) cost() int { return m.size() + bookkeeping }
 
 // done gives the payload back.
-func (m *Message) done() {
+func (m *Message) done(sent bool) {
 	if m.Release != nil {
 		m.Release()
+	}
+	if m.Done != nil {
+		m.Done(sent)
 	}
 	if m.Buffer != nil {
 		m.Buffer.Release()

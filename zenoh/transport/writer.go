@@ -148,12 +148,11 @@ func (w *writer) plan() (k work, wait time.Duration) {
 	if t.err != nil {
 		return doNothing, 0
 	}
+	if len(t.flushes) > 0 {
+		t.endFlushes()
+	}
 	ready := t.ready.Load()
 	if ready == 0 {
-		for _, f := range t.flushed {
-			close(f)
-		}
-		t.flushed = t.flushed[:0]
 		if t.closing {
 			w.batchOf((&wire.Close{Reason: wire.Generic}).Append(nil))
 			return doGoodbye, 0
@@ -184,7 +183,7 @@ func (w *writer) plan() (k work, wait time.Duration) {
 // hold is how long the lane's batch may wait for more.
 func (w *writer) hold() time.Duration {
 	t, l := w.t, w.lane
-	if t.p.FlushPeriod <= 0 || t.express || t.closing || len(t.flushed) > 0 || l.train != nil || l.bytes >= t.s.batch {
+	if t.p.FlushPeriod <= 0 || t.express || t.closing || len(t.flushes) > 0 || l.train != nil || l.bytes >= t.s.batch {
 		t.express = false
 		return 0
 	}
@@ -235,7 +234,7 @@ func (w *writer) batch() {
 			w.sent = append(w.sent, m)
 		} else {
 			w.scratch = append(w.scratch, m.Payload...)
-			if m.Release != nil || m.Buffer != nil {
+			if m.Release != nil || m.Done != nil || m.Buffer != nil {
 				w.sent = append(w.sent, m)
 			} else {
 				m.reset()
@@ -273,7 +272,7 @@ func (w *writer) after(k work, units int) {
 		w.afterTrain(units)
 	case doBatch:
 		for i, m := range w.sent {
-			m.done()
+			m.done(units > 0)
 			t.recycle(m)
 			w.sent[i] = nil
 		}
@@ -288,7 +287,7 @@ func (w *writer) after(k work, units int) {
 func (w *writer) abandon() {
 	t := w.t
 	for i, m := range w.sent {
-		m.done()
+		m.done(false)
 		t.recycle(m)
 		w.sent[i] = nil
 	}
