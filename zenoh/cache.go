@@ -63,7 +63,7 @@ func (c *cache) keep(key string, kind Kind, payload []byte, o *PutOptions) {
 		Key: key, Kind: kind, Payload: payload, Encoding: o.Encoding, Attachment: o.Attachment,
 		Timestamp: o.Timestamp, Source: o.Source,
 	}
-	v.own(&c.s.pool, nil)
+	v.copy(&c.s.pool, o.Prefix)
 	if len(c.vals) < cap(c.vals) {
 		c.vals = append(c.vals, v)
 		return

@@ -24,6 +24,12 @@ type PutOptions struct {
 	// once, when the kernel has it or nobody will. Release may be called from
 	// any goroutine, also before Put returns, and must not block.
 	Release func()
+	// Done, when set, is what Release is, and learns whether the sample went to
+	// the network: one that gave way to a newer one of its key did not.
+	Done func(sent bool)
+	// Prefix begins the value, and payload follows it: small bytes before large
+	// ones that should not be copied. It is copied, and may change after Put.
+	Prefix []byte
 
 	// The following are fixed by a [Publisher] and ignored there.
 	QoS         QoS
@@ -65,6 +71,9 @@ func release(o *PutOptions) {
 	if o.Release != nil {
 		o.Release()
 	}
+	if o.Done != nil {
+		o.Done(false)
+	}
 }
 
 // outgoing is where a sample goes and how.
@@ -85,14 +94,14 @@ const copyAbove = 16 << 10
 func (s *Session) put(ctx context.Context, out *outgoing, payload []byte, o *PutOptions) error {
 	d := wire.Data{
 		Del: out.kind == Delete, Timestamp: o.Timestamp, Encoding: o.Encoding, Source: o.Source,
-		Attachment: o.Attachment, Payload: payload,
+		Attachment: o.Attachment, Prefix: o.Prefix, Payload: payload,
 	}
 	if d.Timestamp.IsZero() && s.cfg.Timestamping {
 		d.Timestamp = s.clock.stamp()
 	}
 	if len(out.local) > 0 {
 		smp := sampleOf(out.key, &d, qosOf(out.qos, out.reliable))
-		smp.own(&s.pool, nil)
+		smp.copy(&s.pool, o.Prefix)
 		deliver(&smp, out.local)
 	}
 	f := s.face.Load()
@@ -110,8 +119,8 @@ func (s *Session) put(ctx context.Context, out *outgoing, payload []byte, o *Put
 	push := wire.Push{Key: out.wire, QoS: out.qos, Data: d}
 	m.Head = push.AppendHead(m.Head[:0])
 	switch {
-	case o.Release != nil:
-		m.Payload, m.Release = payload, o.Release
+	case o.Release != nil || o.Done != nil:
+		m.Payload, m.Release, m.Done = payload, o.Release, o.Done
 	case len(payload) < copyAbove:
 		m.Head = append(m.Head, payload...)
 	default:

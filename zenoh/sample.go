@@ -55,7 +55,12 @@ func (s *Sample) own(pool *transport.Pool, buf *transport.Buffer) {
 		s.buf = buf
 		return
 	}
-	n := len(s.Payload) + len(s.Attachment)
+	s.copy(pool, nil)
+}
+
+// copy makes the memory of s last, with prefix before its payload.
+func (s *Sample) copy(pool *transport.Pool, prefix []byte) {
+	n := len(prefix) + len(s.Payload) + len(s.Attachment)
 	if n == 0 {
 		s.Payload = nil
 		if s.Attachment != nil {
@@ -64,8 +69,8 @@ func (s *Sample) own(pool *transport.Pool, buf *transport.Buffer) {
 		return
 	}
 	b := pool.Get(n)
-	b.B = append(append(b.B, s.Payload...), s.Attachment...)
-	p := len(s.Payload)
+	b.B = append(append(append(b.B, prefix...), s.Payload...), s.Attachment...)
+	p := len(prefix) + len(s.Payload)
 	s.Payload = b.B[:p:p]
 	if s.Attachment != nil {
 		s.Attachment = b.B[p:]

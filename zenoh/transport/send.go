@@ -19,7 +19,7 @@ func (t *Transport) Send(ctx context.Context, m *Message) error {
 	}
 	if uint64(m.size()) >= 1<<32-1<<16 {
 		size := m.size()
-		m.done()
+		m.done(false)
 		t.recycle(m)
 		return fmt.Errorf("%w: %d bytes", ErrTooLarge, size)
 	}
@@ -29,7 +29,7 @@ func (t *Transport) Send(ctx context.Context, m *Message) error {
 	if m.Congestion != Drop && t.full(l, m) {
 		if err := t.await(ctx, l, m); err != nil {
 			t.mu.Unlock()
-			m.done()
+			m.done(false)
 			t.recycle(m)
 			return err
 		}
@@ -37,7 +37,7 @@ func (t *Transport) Send(ctx context.Context, m *Message) error {
 	if t.err != nil || t.closing {
 		err := t.err
 		t.mu.Unlock()
-		m.done()
+		m.done(false)
 		t.recycle(m)
 		if err == nil {
 			err = ErrClosed
@@ -71,7 +71,7 @@ func (t *Transport) Send(ctx context.Context, m *Message) error {
 	t.mu.Unlock()
 	if lost {
 		t.stats.dropped.Add(1)
-		m.done()
+		m.done(false)
 		t.recycle(m)
 		return ErrDropped
 	}

@@ -63,7 +63,7 @@ func (w *writer) afterTrain(units int) {
 	w.settle()
 	t.mu.Unlock()
 	if whole {
-		m.done()
+		m.done(true)
 		t.recycle(m)
 	}
 }

@@ -45,7 +45,7 @@ type Transport struct {
 	err     error
 	wakeup  chan struct{} // tells the writer that there is something to do
 	express bool          // something waits that must not be held
-	flushes []flush
+	flushed []chan struct{}
 	timers  sync.Pool // of *time.Timer
 
 	writer *writer
@@ -129,10 +129,10 @@ func (t *Transport) fail(err error) {
 	t.bytes = 0
 	t.ready.Store(0)
 	close(t.done)
-	for _, f := range t.flushes {
-		close(f.done)
+	for _, f := range t.flushed {
+		close(f)
 	}
-	t.flushes = nil
+	t.flushed = nil
 	t.mu.Unlock()
 	_ = t.conn.Close()
 	t.free(dropped)
@@ -196,6 +196,26 @@ func (t *Transport) Close(ctx context.Context) error {
 
 // errDone is the end after a goodbye of ours.
 var errDone = fmt.Errorf("%w by us", ErrClosed)
+
+// Flush waits until everything that was sent before has been given to the
+// kernel.
+func (t *Transport) Flush(ctx context.Context) error {
+	t.mu.Lock()
+	if t.err != nil {
+		defer t.mu.Unlock()
+		return t.err
+	}
+	f := make(chan struct{})
+	t.flushed = append(t.flushed, f)
+	t.mu.Unlock()
+	t.wake()
+	select {
+	case <-f:
+		return t.Err()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
 
 func (t *Transport) wake() {
 	select {

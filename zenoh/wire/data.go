@@ -12,7 +12,10 @@ type Data struct {
 	Encoding   Encoding // not of DEL
 	Source     SourceInfo
 	Attachment []byte // nil: none
-	Payload    []byte // not of DEL
+	// Prefix is what a sender puts before Payload: together they are the value.
+	// A reader gets all of it as Payload.
+	Prefix  []byte
+	Payload []byte // not of DEL
 }
 
 const (
@@ -48,7 +51,8 @@ func (d *Data) AppendHead(b []byte) []byte {
 		b = x.buf(b, attachment, d.Attachment)
 	}
 	if !d.Del {
-		b = AppendZint(b, uint64(len(d.Payload)))
+		b = AppendZint(b, uint64(len(d.Prefix)+len(d.Payload)))
+		b = append(b, d.Prefix...)
 	}
 	return b
 }
