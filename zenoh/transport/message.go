@@ -41,7 +41,8 @@ type Message struct {
 	newer      *Message // of the same key in the same lane
 	queue      *keyQueue
 	at         time.Time
-	sent       int // bytes of it that are in fragments already
+	place      uint64 // in the lane; that of the one it replaced
+	sent       int    // bytes of it that are in fragments already
 }
 
 func (m *Message) size() int { return len(m.Head) + len(m.Payload) }
