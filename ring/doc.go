@@ -27,5 +27,8 @@
 //   - The generation in the slot record changes before pixels do, so that a
 //     reader whose lease was taken away finds out.
 //
-// The reader's side is [View]. Nothing here knows sockets, cameras or GPUs.
+// The reader's side is [View]. A reader in the writer's process, such as one
+// that sends frames over a network, is a [Local]: it takes leases under the
+// writer's mutex, so that nothing of the above applies to it but that it holds a
+// slot while it reads. Nothing here knows sockets, cameras or GPUs.
 package ring

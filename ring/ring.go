@@ -69,11 +69,14 @@ type Ring struct {
 	lastBreak uint64
 	writing   int
 	readers   []*Reader
+	locals    []*Local
 	groups    []*group // of readers that share a futex
 	reserved  int      // slots reserved by readers
-	retired   bool
-	unmapped  bool
-	stats     Stats
+	// localLeases are those of locals, also of closed ones.
+	localLeases int
+	retired     bool
+	unmapped    bool
+	stats       Stats
 
 	// wakeMu is taken before mu is released by whoever has readers to wake, so
 	// that pipes and the header stay open while the system calls run outside mu.
@@ -272,6 +275,9 @@ func (r *Ring) Publish(slot int, m *frame.Meta) {
 	for _, rd := range r.readers {
 		wake = r.offer(rd, m.PublishNanos) || wake
 	}
+	for _, l := range r.locals {
+		l.tell()
+	}
 	r.stats.Published++
 	r.unlockAndWake(wake)
 }
@@ -295,7 +301,7 @@ func (r *Ring) push(slot int) { r.free = append(r.free, slot) }
 func (r *Ring) endWriting(slot int) {
 	r.slots[slot].writing = false
 	r.writing--
-	if r.retired && r.writing == 0 {
+	if r.idle() {
 		r.unmap()
 	}
 }
@@ -311,7 +317,7 @@ func (r *Ring) unlease(slot int) {
 
 // Retire ends the epoch: waiting words are withdrawn, readers are told through
 // the header, and the memory goes away in this process as soon as the source
-// holds no slot. Readers' own mappings live on. It may be called twice.
+// holds no slot and no Local a lease. Readers' own mappings live on. It may be called twice.
 func (r *Ring) Retire() {
 	r.mu.Lock()
 	if r.retired {
@@ -329,7 +335,7 @@ func (r *Ring) Retire() {
 
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.writing == 0 {
+	if r.idle() {
 		r.unmap()
 	}
 }
