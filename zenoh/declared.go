@@ -12,7 +12,7 @@ import (
 func (f *face) declared(m *wire.Declare) {
 	switch m.Body {
 	case wire.DeclKeyExpr:
-		if k, ok := f.key(m.Key, "D_KEYEXPR"); ok && f.hold(len(k)) {
+		if k, ok := f.key(m.Key, "D_KEYEXPR"); ok && f.hold(len(k)-len(f.theirs[uint16(m.ID)])) {
 			f.theirs[uint16(m.ID)] = k
 		}
 	case wire.UndeclKeyExpr:
@@ -21,7 +21,10 @@ func (f *face) declared(m *wire.Declare) {
 			delete(f.theirs, uint16(m.ID))
 		}
 	case wire.DeclSubscriber:
-		if k, ok := f.key(m.Key, "D_SUBSCRIBER"); ok && f.hold(len(k)) {
+		if k, ok := f.key(m.Key, "D_SUBSCRIBER"); ok && f.hold(len(k)-len(f.subs[m.ID])) {
+			if old, known := f.subs[m.ID]; known && old != k {
+				f.s.eachPublisher(func(p *Publisher) { p.gone(f, m.ID) })
+			}
 			f.subs[m.ID] = k
 			f.s.eachPublisher(func(p *Publisher) { p.found(f, m.ID, k) })
 		}
@@ -69,8 +72,9 @@ func (f *face) token(m *wire.Declare, key string) {
 	}
 	// The number may be 0: routers up to 1.5 at least count from there.
 	if old, known := f.tokens[m.ID]; !known || old != key {
-		if known {
+		if known { // the number now names another
 			f.drop(m.ID)
+			f.vanished(old, false)
 		}
 		if !f.hold(2 * len(key)) {
 			return
@@ -102,7 +106,6 @@ func (f *face) drop(id uint32) {
 }
 
 func (f *face) untoken(m *wire.Declare) {
-	s := f.s
 	key, known := f.tokens[m.ID]
 	if known {
 		f.drop(m.ID)
@@ -116,11 +119,17 @@ func (f *face) untoken(m *wire.Declare) {
 		}
 		key = k
 	}
-	if s.isAlive(key) {
+	f.vanished(key, !known)
+}
+
+// vanished tells who watches that a token has gone, unless there is another of
+// its key. before says that it may be from before this connection.
+func (f *face) vanished(key string, before bool) {
+	if f.s.isAlive(key) {
 		return
 	}
-	for _, w := range s.watching(key) {
-		w.vanished(key, !known)
+	for _, w := range f.s.watching(key) {
+		w.vanished(key, before)
 	}
 }
 
@@ -130,12 +139,7 @@ func (f *face) forget() {
 	s := f.s
 	s.eachPublisher(func(p *Publisher) { p.reset() })
 	for _, key := range f.tokens {
-		if s.isAlive(key) {
-			continue
-		}
-		for _, w := range s.watching(key) {
-			w.vanished(key, false)
-		}
+		f.vanished(key, false)
 	}
 }
 

@@ -34,8 +34,10 @@ type face struct {
 const (
 	// maxHeld bounds the tables of what the other side declares.
 	maxHeld = 64 << 20
-	// maxKnown bounds the keys that are remembered.
-	maxKnown = 4096
+	// maxKnown and maxKnownKey bound the keys that are remembered: how many, and
+	// the length of each.
+	maxKnown    = 4096
+	maxKnownKey = 1024
 )
 
 func newFace(s *Session, t *transport.Transport, e link.Endpoint) *face {
@@ -68,10 +70,13 @@ func (f *face) intern(b []byte) string {
 	if k, ok := f.known[string(b)]; ok {
 		return k
 	}
+	k := string(b)
+	if len(b) > maxKnownKey {
+		return k
+	}
 	if len(f.known) >= maxKnown {
 		clear(f.known)
 	}
-	k := string(b)
 	f.known[k] = k
 	return k
 }
@@ -162,7 +167,9 @@ func (f *face) matching(key string) []*Subscriber {
 		if keyexpr.Validate(key) == nil {
 			subs = f.s.subscribers(key, Locality.remote)
 		}
-		f.matches[key] = subs
+		if len(key) <= maxKnownKey {
+			f.matches[key] = subs
+		}
 	}
 	return subs
 }
@@ -174,10 +181,14 @@ func (f *face) declareAll() {
 		f.declareKey(k, id)
 	}
 	for _, x := range s.subs {
-		f.control(x.declare())
+		if x.origin.remote() {
+			f.control(x.declare())
+		}
 	}
 	for _, x := range s.queryables {
-		f.control(x.declare())
+		if x.o.Origin.remote() {
+			f.control(x.declare())
+		}
 	}
 	for _, x := range s.tokens {
 		f.control(x.declare())
@@ -224,12 +235,16 @@ func (f *face) interest(m *wire.Interest) {
 	}
 	if m.Options&wire.WantSubscribers != 0 {
 		for _, x := range s.subs {
-			answer(x.declare(), x.key)
+			if x.origin.remote() {
+				answer(x.declare(), x.key)
+			}
 		}
 	}
 	if m.Options&wire.WantQueryables != 0 {
 		for _, x := range s.queryables {
-			answer(x.declare(), x.key)
+			if x.o.Origin.remote() {
+				answer(x.declare(), x.key)
+			}
 		}
 	}
 	if m.Options&wire.WantTokens != 0 {

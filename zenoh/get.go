@@ -55,7 +55,9 @@ type GetOptions struct {
 	Handler     Handler[Reply]
 }
 
-// maxReplies bounds the replies that are held back until the last has come.
+// maxReplies bounds the keys of replies that are remembered, and with them the
+// replies that are held back until the last has come. Their bytes are bounded
+// as those of a message are.
 const maxReplies = 1 << 16
 
 // Reply is an answer to a query: a sample, or an error that a queryable sent.
@@ -90,6 +92,7 @@ type Replies struct {
 	face    *face // it was sent on; nil: not sent, or finished there
 	pending int   // ends that have not come
 	latest  map[string]Reply
+	held    int      // bytes in latest
 	order   []string // keys of latest
 	newest  map[string]Timestamp
 }
@@ -200,9 +203,11 @@ func hasParameter(params, p string) bool {
 
 func (r *Reply) release() { r.Sample.Release() }
 
+func (r *Reply) size() int { return len(r.Key) + len(r.Payload) + len(r.Attachment) }
+
 // Receive returns the next reply. It fails with ctx's error; when there are no
 // more with [io.EOF], or with why the query ended early: [ErrTimeout],
-// [ErrNotConnected], [ErrClosed].
+// [ErrNotConnected], [ErrReplies], [ErrClosed].
 func (r *Replies) Receive(ctx context.Context) (Reply, error) { return r.q.receive(ctx) }
 
 // All yields the replies until ctx ends or there are no more.
@@ -239,9 +244,18 @@ func (r *Replies) add(v Reply) {
 	}
 	r.mu.Lock()
 	last, known := r.newest[v.Key]
-	if known && v.Timestamp.Before(last) || len(r.newest) >= maxReplies && !known {
+	if known && v.Timestamp.Before(last) {
 		r.mu.Unlock()
 		v.release()
+		return
+	}
+	old, held := r.latest[v.Key]
+	more := v.size() - old.size()
+	if limit := r.s.cfg.Transport.MaxMessage; !known && len(r.newest) >= maxReplies || r.mode == ConsolidationLatest && r.held+more > limit {
+		err := fmt.Errorf("%w: one of %d bytes after %d keys and %d bytes, at most are %d and %d", ErrReplies, v.size(), len(r.newest), r.held, maxReplies, limit)
+		r.mu.Unlock()
+		v.release()
+		r.finish(err)
 		return
 	}
 	r.newest[v.Key] = v.Timestamp
@@ -250,8 +264,8 @@ func (r *Replies) add(v Reply) {
 		r.q.push(v)
 		return
 	}
-	old, held := r.latest[v.Key]
 	r.latest[v.Key] = v
+	r.held += more
 	if !held {
 		r.order = append(r.order, v.Key)
 	}

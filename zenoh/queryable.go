@@ -82,7 +82,7 @@ func (x *Queryable) Close() error {
 	s.mu.Lock()
 	_, there := s.queryables[x.id]
 	delete(s.queryables, x.id)
-	if f := s.face.Load(); f != nil && there {
+	if f := s.face.Load(); f != nil && there && x.o.Origin.remote() {
 		f.control(&wire.Declare{QoS: wire.QoSControl, Body: wire.UndeclQueryable, ID: x.id})
 	}
 	s.mu.Unlock()

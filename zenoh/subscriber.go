@@ -87,7 +87,7 @@ func (sub *Subscriber) Close() error {
 	_, there := s.subs[sub.id]
 	delete(s.subs, sub.id)
 	s.version.Add(1)
-	if f := s.face.Load(); f != nil && there {
+	if f := s.face.Load(); f != nil && there && sub.origin.remote() {
 		f.control(&wire.Declare{QoS: wire.QoSControl, Body: wire.UndeclSubscriber, ID: sub.id})
 	}
 	s.mu.Unlock()

@@ -23,6 +23,8 @@ var (
 	ErrConfig = errors.New("configuration")
 	// ErrTimeout reports that answers did not come in time.
 	ErrTimeout = errors.New("timeout")
+	// ErrReplies reports replies that are more than a query may hold back.
+	ErrReplies = errors.New("too many replies")
 	// ErrBlocked reports a sample that found no room in its time.
 	ErrBlocked = transport.ErrBlocked
 	// ErrDropped reports a sample that was dropped because the queue is full.
