@@ -64,6 +64,32 @@ func FuzzInterest(f *testing.F) {
 	fuzz[Interest](f, "F9 09 73 00 06 64 65 6D 6F 2F 61 21 08", "99 09 21 08", "79 02 D3 01")
 }
 
+// FuzzOAM and FuzzKeepAlive read what is never written here, or has no content:
+// they must end within the bytes that there are.
+func FuzzOAM(f *testing.F) {
+	f.Add(unhex(f, "DF 01 21 08 2C 02 07 00 01 08 08 07 06 05 04 03 02 01 02 01 13 74 63 70 2F 31 32 37 2E 30 2E 30 2E 31 3A 34 30 30 30 31 01 01 03 01 00 01 A1 01 00"))
+	f.Add(unhex(f, "3F 01 07"))
+	f.Add(unhex(f, "1F 01"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		var m OAM
+		r := NewReader(b)
+		if err := m.Decode(r); err == nil && len(m.Body)+r.Len() >= len(b) {
+			t.Fatalf("%d bytes of body and %d left of %d", len(m.Body), r.Len(), len(b))
+		}
+	})
+}
+
+func FuzzKeepAlive(f *testing.F) {
+	f.Add(unhex(f, "04"))
+	f.Add(unhex(f, "84 81 22 05 43 01 02"))
+	f.Fuzz(func(t *testing.T, b []byte) {
+		r := NewReader(b)
+		if err := DecodeKeepAlive(r); err == nil && r.Len() >= len(b) {
+			t.Fatalf("%d bytes left of %d", r.Len(), len(b))
+		}
+	})
+}
+
 // FuzzMessages reads whatever follows a frame's head.
 func FuzzMessages(f *testing.F) {
 	f.Add(unhex(f, "DF 01 21 08 02 07 00 7D 00 01 61 02 9A 29 21 0D"))
