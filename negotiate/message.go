@@ -139,6 +139,10 @@ type StreamInfo struct {
 	Epoch      uint64         `json:"epoch"`
 	Subscribed int            `json:"subscribers"`
 	Host       string         `json:"host,omitempty"`
+	// Topic is where the pictures are published for ROS 2 over Zenoh, with the
+	// slash in front, and Domain the ROS domain; "" where they are not.
+	Topic  string `json:"topic,omitempty"`
+	Domain int    `json:"domain,omitempty"`
 }
 
 // Layout is the shape of a ring, to be held against what the header says.

@@ -27,6 +27,8 @@ const (
 	ReasonSocketUnreachable Reason = "socket_unreachable"
 	ReasonPermissionDenied  Reason = "permission_denied"
 	ReasonBuiltWithoutDL    Reason = "built_without_dl"
+	ReasonOverZenoh         Reason = "over_zenoh"         // nothing is served here: subscribe to the topic in the detail
+	ReasonRouterUnreachable Reason = "router_unreachable" // no Zenoh router is connected
 
 	ReasonNotAccepted   Reason = "not_accepted"   // the client did not list the backend
 	ReasonNotOffered    Reason = "not_offered"    // the daemon has no such backend

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"math"
 	"unicode"
 	"unicode/utf8"
 
@@ -19,7 +20,8 @@ const (
 	MaxAccepts = 8   // backends in one Hello
 	MaxName    = 128 // bytes of a stream, camera or program name
 
-	maxWord     = 64 // bytes of a backend, reason, feature ...
+	maxTopic    = 255 // bytes of a ROS topic
+	maxWord     = 64  // bytes of a backend, reason, feature ...
 	maxFeatures = 32
 	maxRejected = 16
 	maxSlots    = 1 << 12
@@ -215,6 +217,8 @@ func (s *StreamInfo) validate() error {
 		checkOptional("stamp", string(s.Stamp), maxWord),
 		checkOptional("frame id", s.FrameID, MaxName),
 		checkOptional("host", s.Host, 2*MaxName),
+		checkOptional("topic", s.Topic, maxTopic),
+		checkRange("domain", s.Domain, 0, math.MaxInt32),
 	)
 }
 
