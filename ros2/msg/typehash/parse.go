@@ -44,7 +44,7 @@ var (
 	// A type: base, bound of a string, brackets with what is in them.
 	typeForm  = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9_/]*)(?:<=([0-9]+))?(\[(<=)?([0-9]*)\])?$`)
 	fieldForm = regexp.MustCompile(`^[a-z][a-z0-9_]*$`)
-	constForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*\s*=[^=]|^[A-Za-z][A-Za-z0-9_]*\s*=$`)
+	constForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_]*\s*=`)
 )
 
 // parse reads the fields of the definition of a type of package pkg.
