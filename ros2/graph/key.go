@@ -12,6 +12,16 @@ import (
 // HashNotSupported stands for the type hash on ROS 2 Humble, which has none.
 const HashNotSupported = "TypeHashNotSupported"
 
+// ValidHash reports whether hash is RIHS01_ and 64 lower-case hexadecimal
+// digits, or stands for none.
+func ValidHash(hash string) bool {
+	digits, ok := strings.CutPrefix(hash, "RIHS01_")
+	if !ok {
+		return hash == HashNotSupported || hash == ""
+	}
+	return len(digits) == 64 && strings.Trim(digits, "0123456789abcdef") == ""
+}
+
 const (
 	cpuChunk = "_buf_cpu"
 	ownChunk = "_buf"

@@ -219,3 +219,37 @@ func TestBackendsAreEscaped(t *testing.T) {
 		t.Errorf("back from the token: %q, %v", back.Backends, err)
 	}
 }
+
+// FuzzParseToken holds that a token that is read is written in one form, and
+// that whatever is read may be declared, apart from the type's name.
+func FuzzParseToken(f *testing.F) {
+	for _, g := range golden {
+		f.Add(g.token)
+	}
+	f.Add(strings.Replace(golden[2].token, imageHash, HashNotSupported, 1) + "/backends:z%2F1:a%253B;cpu:")
+	f.Add(strings.Replace(golden[2].token, "2::,5:,:,:,,", "1:2:1,10:0,0:5,:2,,7", 1))
+	f.Add("@ros2_lv/0/1/2/3/NN/%/%/n/more")
+	f.Fuzz(func(t *testing.T, s string) {
+		e, err := ParseToken(s)
+		if err != nil {
+			return
+		}
+		token := e.Token()
+		again, err := ParseToken(token)
+		if err != nil {
+			t.Fatalf("%q is written as %q: %v", s, token, err)
+		}
+		e.QoS = again.QoS // resolved now
+		if again != e || again.Token() != token {
+			t.Errorf("%q is read as %+v, written as %q, read as %+v", s, e, token, again)
+		}
+		if err := again.Validate(); err != nil && !errors.Is(err, ErrType) {
+			t.Errorf("%q: %v", s, err)
+		}
+		if e.Kind != KindNode && ValidateType(e.Type) == nil && ValidHash(e.Hash) {
+			if k, err := ParseKey(e.Key()); err != nil || k.Topic != e.Topic || k.Type != e.Type || k.Hash != e.Hash {
+				t.Errorf("the key %q is read as %+v, %v", e.Key(), k, err)
+			}
+		}
+	})
+}
