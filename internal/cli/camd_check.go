@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/internal/config"
+	zenoh "github.com/seed-3c7e7623/camd/zenoh/config"
 )
 
 // configFlags are the flags of the commands that read the configuration.
@@ -86,7 +87,8 @@ func newCamdCheck() *cobra.Command {
 		Use:   "check",
 		Short: "Check a configuration and say every problem in it",
 		Long: `Check the configuration that camd run would have with the same flags and
-environment. Nothing is opened. Exit code 0 if it is fine, 3 if not; each
+environment. No device is opened and nothing is connected to; the files that it
+names, of Zenoh's settings and of calibrations, are read. Exit code 0 if it is fine, 3 if not; each
 problem is printed with line, column and, where there is one, the key that was
 probably meant.`,
 		Example: "  camd check -c deploy/camd.yaml\n  camd check -c camd.yaml --set cameras.front.rate=15",
@@ -101,10 +103,25 @@ probably meant.`,
 		for _, w := range cfg.Warnings {
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s: warning: %v\n", cmd.Root().Name(), w)
 		}
+		if err := cfg.CheckFiles(); err != nil {
+			return err
+		}
+		for _, n := range zenohNotes(cfg) {
+			fmt.Fprintf(cmd.ErrOrStderr(), "%s: note: %v\n", cmd.Root().Name(), n)
+		}
 		_, err = io.WriteString(cmd.OutOrStdout(), checkText(c.file, cfg))
 		return err
 	}
 	return cmd
+}
+
+// zenohNotes lists settings of Zenoh's that have no effect on a session of ours.
+func zenohNotes(cfg *config.Config) []zenoh.Note {
+	session, err := cfg.Zenoh.Session()
+	if err != nil || cfg.Zenoh.Enabled == config.EnabledNo {
+		return nil
+	}
+	return session.Notes()
 }
 
 func checkText(file string, cfg *config.Config) string {

@@ -87,7 +87,7 @@ func (l *loader) streamKey(c *camera, rest string, a assignment) (string, bool) 
 	names := streamKeys()
 	slices.Sort(names)
 	switch {
-	case key == "" && a.empty:
+	case a.empty && (key == "" || len(groupKeys(names, key)) > 0):
 	case !slices.Contains(names, key):
 		hint := didYouMean(key, names)
 		if hint == "" {
@@ -202,7 +202,10 @@ func (l *loader) shortFromEnv(c *camera) {
 // fromEnv takes the variables of single keys.
 func (l *loader) fromEnv(c *camera, kind string, known []capture.Option, names []string) {
 	all := slices.Clone(known)
-	for _, stream := range kinds.Streams(kind) {
+	streams := slices.Clone(kinds.Streams(kind))
+	// Of streams too the longer name owns the variable.
+	slices.SortStableFunc(streams, func(a, b string) int { return len(b) - len(a) })
+	for _, stream := range streams {
 		for _, k := range streamKeys() {
 			all = append(all, capture.Option{Key: streamPath(stream, k)})
 		}

@@ -41,15 +41,19 @@ func (v *variable) origin() Origin { return Origin{Layer: Environment, Name: v.n
 
 // environment is the variables that may be settings.
 type environment struct {
-	vars []*variable
+	vars   []*variable
+	shared map[string]string // those of other programs, by name
 }
 
 // newEnvironment picks the variables of camd from "KEY=VALUE" texts. An empty
 // value is as good as none.
 func newEnvironment(texts []string) *environment {
-	e := &environment{}
+	e := &environment{shared: make(map[string]string)}
 	for _, text := range texts {
 		name, value, _ := strings.Cut(text, "=")
+		if !strings.HasPrefix(name, envPrefix) && value != "" {
+			e.shared[name] = value
+		}
 		if strings.HasPrefix(name, envPrefix) && !strings.HasPrefix(name, testPrefix) && value != "" {
 			e.vars = append(e.vars, &variable{name: name, value: value})
 		}
@@ -65,6 +69,18 @@ func (e *environment) take(path string) (assignment, bool) {
 		if v.name == name && !v.used {
 			v.used = true
 			return v.assign(path), true
+		}
+	}
+	return assignment{}, false
+}
+
+// takeShared returns the assignment of path from a variable that other programs
+// read as well.
+func (e *environment) takeShared(path string) (assignment, bool) {
+	for _, name := range sharedVariables(path) {
+		if value, ok := e.shared[name]; ok {
+			at := Origin{Layer: Shared, Name: name}
+			return assignment{path: path, value: value, from: at, segments: parsePath(path, at)}, true
 		}
 	}
 	return assignment{}, false

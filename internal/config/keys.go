@@ -8,6 +8,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/internal/daemon"
+	zenoh "github.com/seed-3c7e7623/camd/zenoh/config"
 )
 
 // The keys of the daemon.
@@ -17,6 +18,17 @@ const (
 	keyLogFormat  = "log.format"
 	keyAllowUIDs  = "allow_uids"
 	keyCameras    = "cameras"
+
+	keyZenohEnabled  = "zenoh.enabled"
+	keyZenohConfig   = "zenoh.config"
+	keyZenohOverride = "zenoh.override"
+	keyZenohConnect  = "zenoh.connect"
+
+	keyROSEnabled     = "ros2.enabled"
+	keyROSDomain      = "ros2.domain"
+	keyROSNamespace   = "ros2.namespace"
+	keyROSDiagnostics = "ros2.diagnostics"
+	keyROSEnclave     = "ros2.enclave"
 )
 
 // The keys of a camera that are parts of [capture.Spec]; every other one is an
@@ -39,12 +51,32 @@ const mainStream = "color"
 
 // daemonKeys lists the keys outside of cameras, in the order of documentation.
 func daemonKeys() []string {
-	return []string{keyRuntimeDir, keyAllowUIDs, keyLogLevel, keyLogFormat}
+	return []string{
+		keyRuntimeDir, keyAllowUIDs, keyLogLevel, keyLogFormat,
+		keyZenohEnabled, keyZenohConnect, keyZenohConfig, keyZenohOverride,
+		keyROSEnabled, keyROSDomain, keyROSNamespace, keyROSDiagnostics, keyROSEnclave,
+	}
+}
+
+// sharedVariables are those of ROS 2 and Zenoh that give a key its value where
+// nothing of camd's own does; of several the first that says something.
+func sharedVariables(key string) []string {
+	switch key {
+	case keyZenohConfig:
+		return []string{zenoh.EnvFile, zenoh.EnvFileAny}
+	case keyZenohOverride:
+		return []string{zenoh.EnvOverride}
+	case keyROSDomain:
+		return []string{"ROS_DOMAIN_ID"}
+	case keyROSNamespace:
+		return []string{"ROS_NAMESPACE"}
+	}
+	return nil
 }
 
 // isList says which keys of the daemon take a YAML list, isCameraList which of a
 // camera.
-func isList(path string) bool { return path == keyAllowUIDs }
+func isList(path string) bool { return path == keyAllowUIDs || path == keyZenohConnect }
 
 func isCameraList(path string) bool { return path[strings.LastIndexByte(path, '.')+1:] == keyBackends }
 

@@ -33,6 +33,8 @@ type Config struct {
 	LogLevel   LogLevel
 	LogFormat  LogFormat
 	AllowUIDs  UIDs
+	Zenoh      Zenoh
+	ROS2       ROS2
 	Cameras    []capture.Spec // in the order of the file, then of the flags
 
 	// Settings lists every value with what set it, in the order of
@@ -40,6 +42,8 @@ type Config struct {
 	Settings []Setting
 	// Warnings are variables named CAMD_ that mean nothing.
 	Warnings []*Problem
+
+	lines []string // of the file
 }
 
 // Setting is one value and what set it.
@@ -52,7 +56,7 @@ type Setting struct {
 
 // Load puts the settings together. It fails with [*Error], which names every
 // problem with its place. Nothing but names of devices is looked up on the
-// host.
+// host; files that are named are [Config.CheckFiles]'s.
 func Load(in Input) (*Config, error) {
 	l := &loader{env: newEnvironment(in.Environ), cfg: &Config{}}
 	if in.Name != "" {
@@ -64,7 +68,7 @@ func Load(in Input) (*Config, error) {
 	if err := l.err(); err != nil {
 		return nil, err
 	}
-	l.cfg.Warnings = l.warnings
+	l.cfg.Warnings, l.cfg.lines = l.warnings, l.lines
 	return l.cfg, nil
 }
 
@@ -231,9 +235,14 @@ func nextParts(known []string, prefix string) []string {
 func (l *loader) daemon() {
 	level, format := LogLevel("info"), LogFormat("text")
 	l.cfg.LogLevel, l.cfg.LogFormat = level, format
+	l.cfg.Zenoh, l.cfg.ROS2 = usualZenoh(), usualROS2()
+	z, r := &l.cfg.Zenoh, &l.cfg.ROS2
 	values := map[string]value{
 		keyRuntimeDir: &l.cfg.RuntimeDir, keyAllowUIDs: &l.cfg.AllowUIDs,
 		keyLogLevel: &l.cfg.LogLevel, keyLogFormat: &l.cfg.LogFormat,
+		keyZenohEnabled: &z.Enabled, keyZenohConnect: &z.Connect, keyZenohConfig: &z.Config, keyZenohOverride: &z.Override,
+		keyROSEnabled: &r.Enabled, keyROSDomain: &r.Domain, keyROSNamespace: &r.Namespace,
+		keyROSDiagnostics: &r.Diagnostics, keyROSEnclave: &r.Enclave,
 	}
 	for _, key := range daemonKeys() {
 		v := values[key]
@@ -245,7 +254,11 @@ func (l *loader) daemon() {
 			l.setting(key, v.String(), a.from)
 			continue
 		}
-		l.setting(key, v.String(), Origin{})
+		text := v.String()
+		if key == keyZenohConnect && z.Config == "" && z.Override == "" {
+			text = DefaultRouter
+		}
+		l.setting(key, text, Origin{})
 	}
 }
 
@@ -253,6 +266,9 @@ func (l *loader) daemon() {
 // file and the flags, with the environment between.
 func (l *loader) strongest(key string) (assignment, bool) {
 	best, ok := l.env.take(key)
+	if !ok {
+		best, ok = l.env.takeShared(key)
+	}
 	for _, a := range l.own {
 		if a.path == key && (!ok || a.from.Layer >= best.from.Layer) {
 			best, ok = a, true

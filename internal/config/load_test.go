@@ -75,7 +75,7 @@ func fields(s string) []string {
 }
 
 func TestWhoWins(t *testing.T) {
-	file := "log: {level: warn}\ncameras:\n  a: {kind: pattern, size: 64x48, rate: 5, seed: 1}\n  a_b: pattern\n"
+	file := "log: {level: warn}\ncameras:\n  a: {kind: pattern, size: 64x48, rate: 5, seed: 1}\n  a_b: pattern\nzenoh: {override: mode='peer'}\n"
 	for _, c := range []struct {
 		name    string
 		env     string
@@ -101,6 +101,16 @@ func TestWhoWins(t *testing.T) {
 		{"key of a stream with a second name", "CAMD_CAMERAS_N=replay:x CAMD_CAMERAS_N_STREAMS_COLOR_JPEG_MAX_RATE=3", nil, nil, "cameras.n.streams.color/jpeg.max_rate", "3", "CAMD_CAMERAS_N_STREAMS_COLOR_JPEG_MAX_RATE"},
 		{"stream by --set", "", nil, []string{"cameras.a.streams.color.stamp=publish"}, "cameras.a.streams.color.stamp", "publish", "--set cameras.a.streams.color.stamp"},
 		{"default by the camera's name", "", nil, nil, "cameras.a.frame_id", "a_optical_frame", "built-in"},
+		{"group of one stream", "CAMD_CAMERAS_A_STREAMS_COLOR_JPEG_QUALITY=3", nil, nil, "cameras.a.streams.color.jpeg.quality", "3", "CAMD_CAMERAS_A_STREAMS_COLOR_JPEG_QUALITY"},
+		{"variable of ROS", "ROS_DOMAIN_ID=7", nil, nil, "ros2.domain", "7", "ROS_DOMAIN_ID"},
+		{"empty variable of ROS", "ROS_DOMAIN_ID=", nil, nil, "ros2.domain", "0", "built-in"},
+		{"environment over a variable of ROS", "ROS_DOMAIN_ID=7 CAMD_ROS2_DOMAIN=8", nil, nil, "ros2.domain", "8", "CAMD_ROS2_DOMAIN"},
+		{"flag over a variable of ROS", "ROS_NAMESPACE=a", nil, []string{"ros2.namespace=b/c"}, "ros2.namespace", "/b/c", "--set ros2.namespace"},
+		{"file over a variable of Zenoh", "ZENOH_CONFIG_OVERRIDE=mode='client'", nil, nil, "zenoh.override", "mode='peer'", "x.yaml:5:19"},
+		{"variable of ROS that does not count is not read", "ROS_DOMAIN_ID=x", nil, []string{"ros2.domain=1"}, "ros2.domain", "1", "--set ros2.domain"},
+		{"variable of Zenoh", "ZENOH_SESSION_CONFIG_URI=file:///s.json5 ZENOH_CONFIG=/z.json5", nil, nil, "zenoh.config", "file:///s.json5", "ZENOH_SESSION_CONFIG_URI"},
+		{"second variable of Zenoh", "ZENOH_CONFIG=/z.json5", nil, nil, "zenoh.config", "/z.json5", "ZENOH_CONFIG"},
+		{"router in the environment", "CAMD_ZENOH_CONNECT=tcp/a:1,tcp/b:2", nil, nil, "zenoh.connect", "tcp/a:1,tcp/b:2", "CAMD_ZENOH_CONNECT"},
 		{"new camera in the environment", "CAMD_CAMERAS_NEW=pattern,8x8", nil, nil, "cameras.new.size", "8x8", "CAMD_CAMERAS_NEW"},
 		{"new camera by its kind", "CAMD_CAMERAS_NEW_KIND=pattern CAMD_CAMERAS_NEW_RATE=3", nil, nil, "cameras.new.rate", "3", "CAMD_CAMERAS_NEW_RATE"},
 		{"passed on from the environment", "CAMD_CAMERAS_N=replay:x CAMD_CAMERAS_N_INPUT_FFLAGS=nobuffer", nil, nil, "cameras.n.input.fflags", "nobuffer", "CAMD_CAMERAS_N_INPUT_FFLAGS"},
@@ -143,7 +153,20 @@ func TestProblems(t *testing.T) {
 	for _, c := range []struct{ name, yaml, where, text string }{
 		{"unknown key", "log:\n  levle: debug", "x.yaml:2:3: ", `unknown key "log.levle", did you mean level?`},
 		{"unknown group", "log:\n  level: info\nlgo:\n  level: info\n  format: text", "x.yaml:3:1: ", `unknown key "lgo", did you mean log?`},
-		{"unknown and far", "zebra: 1", "x.yaml:1:1: ", "known are allow_uids, cameras, log, runtime_dir"},
+		{"unknown key of zenoh", "zenoh: {conect: tcp/a:1}", "x.yaml:1:9: ", `unknown key "zenoh.conect", did you mean connect?`},
+		{"router", "zenoh:\n  connect: [tcp/a:1, quic/b:2]", "x.yaml:2:12: ", `zenoh.connect: unsupported protocol: "quic/b:2": built in are tcp, tls, unixsock-stream`},
+		{"key of Zenoh's", "zenoh: {override: 'mode=\"client\";qeries_default_timeout=5'}", "x.yaml:1:19: ", "qeries_default_timeout is not known; did you mean queries_default_timeout?"},
+		{"value of Zenoh's", "zenoh: {override: 'mode=\"router\"'}", "x.yaml:1:19: ", "only client is built in"},
+		{"no pair", "zenoh: {override: mode}", "x.yaml:1:19: ", "want key=value with ; between them"},
+		{"switch", "zenoh: {enabled: atuo}", "x.yaml:1:18: ", "want one of auto, true, false, did you mean auto?"},
+		{"domain", "ros2: {domain: -1}", "x.yaml:1:16: ", `ros2.domain: "-1": want a whole number from 0`},
+		{"namespace", "ros2: {namespace: robot-1}", "x.yaml:1:19: ", `letters, digits and underscores without a digit in front, for example /robot1`},
+		{"diagnostics", "ros2: {diagnostics: maybe}", "x.yaml:1:21: ", "want true or false"},
+		{"QoS", "cameras:\n  a:\n    kind: pattern\n    qos: reliabel", "x.yaml:4:10: ", "did you mean reliable?"},
+		{"JPEG of a stream", "cameras:\n  a:\n    kind: pattern\n    streams: {color: {jpeg: {quality: 101}}}", "x.yaml:4:39: ", "camera a: streams.color: option jpeg.quality=101: want a whole number from 1 to 100"},
+		{"unknown key of a group of a stream", "cameras:\n  a:\n    kind: pattern\n    streams: {color: {jpeg: {qualty: 1}}}", "x.yaml:4:30: ", "did you mean jpeg.quality?"},
+		{"backend misspelt", "cameras:\n  a:\n    kind: pattern\n    backends: [smh]", "x.yaml:4:15: ", "did you mean shm?"},
+		{"unknown and far", "zebra: 1", "x.yaml:1:1: ", "known are allow_uids, cameras, log, ros2, runtime_dir, zenoh"},
 		{"unknown key of a camera", "cameras:\n  a:\n    kind: pattern\n    siz: 1x1", "x.yaml:4:5: ", `unknown key "siz" of camera a, did you mean size?`},
 		{"unknown option of the kind", "cameras:\n  a:\n    kind: pattern\n    loop: true", "x.yaml:4:5: ", `unknown key "loop" of camera a`},
 		{"unknown nested option", "cameras:\n  a:\n    kind: pattern\n    fault:\n      dorp: 5%", "x.yaml:5:7: ", `unknown key "fault.dorp" of camera a, did you mean drop?`},
@@ -218,6 +241,8 @@ func TestProblemsOutsideTheFile(t *testing.T) {
 		{"set of an option", Input{Cameras: []string{"a=pattern"}, Set: []string{"cameras.a.sed=1"}}, `--set cameras.a.sed: unknown key "sed" of camera a, did you mean seed?`},
 		{"set without a value", Input{Set: []string{"log.level"}}, "--set: \"log.level\": want key=value"},
 		{"set of no camera", Input{Set: []string{"cameras.x.rate=5"}}, "--set cameras.x.rate: camera x has no kind"},
+		{"variable of ROS", Input{Environ: []string{"ROS_DOMAIN_ID=five"}}, `ROS_DOMAIN_ID: ros2.domain: "five": want a whole number`},
+		{"variable of Zenoh", Input{Environ: []string{"ZENOH_CONFIG_OVERRIDE=nix=1"}}, "ZENOH_CONFIG_OVERRIDE: zenoh.override: invalid setting"},
 		{"flag", Input{Flags: []FlagValue{{"--log-level", "log.level", "x"}}}, "--log-level: log.level: "},
 		{"camera twice", Input{Cameras: []string{"a=pattern", "a=pattern"}}, "--camera: camera a is given twice"},
 		{"camera", Input{Cameras: []string{"a=pattern,sed=3"}}, `--camera: unknown key "sed" of camera a, did you mean seed?`},

@@ -13,12 +13,13 @@ type Layer int
 // The layers, the weakest first.
 const (
 	BuiltIn Layer = iota
+	Shared        // a variable that other programs read as well
 	File
 	Environment
 	Flag
 )
 
-var layerNames = [...]string{"built-in", "file", "environment", "flag"}
+var layerNames = [...]string{"built-in", "shared environment", "file", "environment", "flag"}
 
 // String is the name of the layer.
 func (l Layer) String() string {

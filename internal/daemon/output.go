@@ -24,7 +24,7 @@ const streamsPrefix = "streams."
 // StreamKeys lists the options that a camera has for all of its streams and
 // that streams.NAME.KEY sets for one of them.
 func StreamKeys() []string {
-	return []string{"max_rate", "downscale", "stamp", "frame_id", "backends"}
+	return append([]string{"max_rate", "downscale", "stamp", "frame_id", "backends"}, rosKeys()...)
 }
 
 // output is how frames of a stream leave the daemon.
@@ -35,6 +35,7 @@ type output struct {
 	stamp     negotiate.Stamp
 	frameID   string
 	backends  []negotiate.Backend // nil = all that there are
+	ros       rosOutput
 }
 
 // outputs are those of a camera's streams.
@@ -47,7 +48,9 @@ func (o outputs) of(stream string) output {
 	if own, ok := o.streams[stream]; ok {
 		return own
 	}
-	return o.camera
+	out := o.camera
+	out.ros = out.ros.of(stream)
+	return out
 }
 
 // period is the least time from frame to frame in the long run; 0 = any.
@@ -86,13 +89,15 @@ func takeOutputs(spec *capture.Spec) (outputs, error) {
 }
 
 func readOutputs(o *capture.Options, spec capture.Spec) outputs {
-	defaults := output{downscale: 1, stamp: negotiate.StampCapture, frameID: spec.Name + "_optical_frame"}
+	defaults := output{downscale: 1, stamp: negotiate.StampCapture, frameID: spec.Name + "_optical_frame", ros: usualROS()}
 	out := outputs{camera: readOutput(o, defaults), streams: make(map[string]output)}
 	byStream := make(map[string]map[string]string)
 	given := o.Prefix(streamsPrefix)
 	for _, path := range slices.Sorted(maps.Keys(given)) {
-		i := strings.LastIndexByte(path, '.')
-		name, key := path[:max(i, 0)], path[i+1:]
+		name, key, ok := strings.Cut(path, ".")
+		if !ok {
+			name = ""
+		}
 		if known := kinds.Streams(spec.Kind); name == "" || known != nil && !slices.Contains(known, name) {
 			o.RefuseKey(streamsPrefix+path, "option %s%s: kind %s has no stream %q; want streams.NAME.KEY, NAME one of %s",
 				streamsPrefix, path, spec.Kind, name, strings.Join(known, ", "))
@@ -105,7 +110,7 @@ func readOutputs(o *capture.Options, spec capture.Spec) outputs {
 	}
 	for name, options := range byStream {
 		sub := capture.NewOptions(capture.Spec{Kind: spec.Kind, Options: options})
-		own := readOutput(sub, out.camera)
+		own := readOutput(sub, out.of(name))
 		_, own.own = options["downscale"]
 		out.streams[name] = own
 		refuseAll(o, sub, streamsPrefix+name+".")
@@ -141,6 +146,7 @@ func readOutput(o *capture.Options, def output) output {
 		downscale: readFactor(o, def.downscale),
 		stamp:     negotiate.Stamp(o.Choice("stamp", string(def.stamp), string(negotiate.StampCapture), string(negotiate.StampPublish))),
 		frameID:   o.String("frame_id", def.frameID),
+		ros:       readROS(o, def.ros),
 	}
 	if out.maxRate != 0 && out.maxRate < leastRate {
 		o.RefuseKey("max_rate", "option max_rate=%g: want at least %g frames per second, or 0 for all", out.maxRate, leastRate)
@@ -189,9 +195,17 @@ func parseBackends(text string) ([]negotiate.Backend, error) {
 	for word := range strings.SplitSeq(text, ",") {
 		b := negotiate.Backend(strings.TrimSpace(word))
 		if !slices.Contains(negotiate.Backends(), b) {
-			return nil, fmt.Errorf("%.64q: want some of %s, with commas between them", string(b), strings.ReplaceAll(joinBackends(negotiate.Backends()), ",", ", "))
+			return nil, fmt.Errorf("%.64q: want some of %s, with commas between them%s", string(b), strings.ReplaceAll(joinBackends(negotiate.Backends()), ",", ", "), didYouMean(string(b), strings.Split(joinBackends(negotiate.Backends()), ",")))
 		}
 		out = append(out, b)
 	}
 	return out, nil
+}
+
+// didYouMean returns "; did you mean X?" or "".
+func didYouMean(word string, known []string) string {
+	if n := capture.Nearest(word, known); n != "" {
+		return "; did you mean " + n + "?"
+	}
+	return ""
 }

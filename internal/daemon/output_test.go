@@ -23,7 +23,7 @@ import (
 )
 
 func TestTakeOutputs(t *testing.T) {
-	usual := output{downscale: 1, stamp: negotiate.StampCapture, frameID: "a_optical_frame"}
+	usual := output{downscale: 1, stamp: negotiate.StampCapture, frameID: "a_optical_frame", ros: rosOutput{qos: "sensor_data", jpegQuality: 90}}
 	with := func(change func(*output)) output {
 		o := usual
 		change(&o)
@@ -38,8 +38,8 @@ func TestTakeOutputs(t *testing.T) {
 		{
 			"for all",
 			`,max_rate=7.5,downscale=4,stamp=publish,frame_id=cam/left,backends=shm\,cpu`,
-			output{maxRate: 7.5, downscale: 4, stamp: negotiate.StampPublish, frameID: "cam/left", backends: []negotiate.Backend{"shm", "cpu"}},
-			output{maxRate: 7.5, downscale: 4, stamp: negotiate.StampPublish, frameID: "cam/left", backends: []negotiate.Backend{"shm", "cpu"}},
+			output{maxRate: 7.5, downscale: 4, stamp: negotiate.StampPublish, frameID: "cam/left", backends: []negotiate.Backend{"shm", "cpu"}, ros: usual.ros},
+			output{maxRate: 7.5, downscale: 4, stamp: negotiate.StampPublish, frameID: "cam/left", backends: []negotiate.Backend{"shm", "cpu"}, ros: usual.ros},
 		},
 		{"for one", ",streams.color.max_rate=5", with(func(o *output) { o.maxRate = 5 }), usual},
 		{
@@ -48,6 +48,18 @@ func TestTakeOutputs(t *testing.T) {
 		},
 		{"scaled by itself", ",streams.color.downscale=2", with(func(o *output) { o.downscale, o.own = 2, true }), usual},
 		{"not scaled by itself", ",downscale=2,streams.color.downscale=1", with(func(o *output) { o.own = true }), with(func(o *output) { o.downscale = 2 })},
+		{
+			"ROS for all", `,qos=reliable,camera_info=file:///c.yaml,ros_encoding=grey,topic=/cam/image_raw,jpeg.quality=50,jpeg.max_rate=5`,
+			with(func(o *output) { o.ros = rosOutput{"reliable", "/c.yaml", 50, 5, frame.Mono8, "/cam/image_raw"} }),
+			with(func(o *output) { o.ros = rosOutput{"reliable", "/c.yaml", 50, 5, frame.Mono8, "/cam/image_raw"} }),
+		},
+		{
+			"ROS for one", `,qos=reliable,ros_encoding=bgr8,streams.color.jpeg.quality=1,streams.color.qos=transient_local,streams.color.ros_encoding=auto,streams.color/jpeg.topic=~/x`,
+			with(func(o *output) { o.ros = rosOutput{qos: "transient_local", jpegQuality: 1} }),
+			with(func(o *output) {
+				o.ros = rosOutput{qos: "reliable", jpegQuality: 90, encoding: frame.BGR8, topic: "~/x"}
+			}),
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := spec(t, "a=replay:x,loop=true"+c.text)
@@ -56,7 +68,7 @@ func TestTakeOutputs(t *testing.T) {
 				t.Fatal(err)
 			}
 			for stream, want := range map[string]output{"color": c.color, "color/jpeg": c.colorJP} {
-				if diff := cmp.Diff(want, o.of(stream), cmp.AllowUnexported(output{})); diff != "" {
+				if diff := cmp.Diff(want, o.of(stream), cmp.AllowUnexported(output{}, rosOutput{})); diff != "" {
 					t.Errorf("%s (-want +got):\n%s", stream, diff)
 				}
 			}
@@ -75,8 +87,18 @@ func TestTakeOutputs(t *testing.T) {
 		"frame_id=/base":                    "without a / in front",
 		"frame_id=a b":                      "want 1 to 128 letters",
 		"backends=rdma":                     "want some of cuda, shm, cpu",
+		"backends=sh":                       "did you mean shm?",
+		"qos=relaible":                      "want one of sensor_data, reliable, transient_local; did you mean reliable?",
+		"camera_info=package://x/y.yaml":    "package:// is not read: want the path of a file",
+		"ros_encoding=bgr":                  "did you mean bgr8?",
+		"ros_encoding=y12i":                 "no Image has this encoding; known are auto, rgb8",
+		"topic=a-b":                         "letters, digits and underscores",
+		"topic=/":                           "has no name",
+		"jpeg.quality=0":                    "want a whole number from 1 to 100",
+		"jpeg.max_rate=1e-9":                "at least 0.001",
+		"streams.color/jpeg.jpeg.quality=x": "streams.color/jpeg: option jpeg.quality=x: want a whole number",
 		"streams.color.max_rate=fast":       "streams.color: option max_rate=fast: want a number",
-		"streams.color.encoding=nv12":       "of one stream only max_rate, downscale, stamp, frame_id, backends can be set",
+		"streams.color.encoding=nv12":       "of one stream only max_rate, downscale, stamp, frame_id, backends, qos, camera_info, ros_encoding, topic, jpeg.quality, jpeg.max_rate can be set",
 		"streams.depth.max_rate=5":          `kind replay has no stream "depth"`,
 		"streams.max_rate=5":                `kind replay has no stream ""`,
 		"streams.color/jpeg.backends=shm+x": "want some of cuda, shm, cpu",
@@ -89,6 +111,21 @@ func TestTakeOutputs(t *testing.T) {
 				t.Errorf("%v of %v, want %q", err, wrongKeys(err), want)
 			}
 		})
+	}
+}
+
+// What a camera says of its topic is that of one stream: others would have the
+// same.
+func TestTopicOfACameraIsThatOfColor(t *testing.T) {
+	s := spec(t, "a=replay:x,topic=image_raw,qos=reliable")
+	o, err := takeOutputs(&s)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for stream, want := range map[string]string{"color": "image_raw", "color/jpeg": "image_raw", "depth": ""} {
+		if got := o.of(stream).ros; got.topic != want || got.qos != qosReliable {
+			t.Errorf("%s: %+v, want topic %q", stream, got, want)
+		}
 	}
 }
 

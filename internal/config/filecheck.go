@@ -1,0 +1,101 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"errors"
+	"os"
+	"strings"
+
+	"github.com/seed-3c7e7623/camd/calib"
+	zenoh "github.com/seed-3c7e7623/camd/zenoh/config"
+)
+
+// keyCameraInfo is the file of a camera's or stream's calibration.
+const keyCameraInfo = "camera_info"
+
+// CheckFiles reads the files that the settings name: Zenoh's, with the
+// certificates in it, and the cameras' calibrations. It fails with [*Error].
+// Each problem has the place of the setting and, in its text, that in the file.
+func (c *Config) CheckFiles() error {
+	r := &report{lines: c.lines}
+	c.checkZenoh(r)
+	for _, s := range c.Settings {
+		name, key, ok := splitCamera(s.Key)
+		if ok && s.Value != "" && (key == keyCameraInfo || strings.HasSuffix(key, "."+keyCameraInfo)) {
+			c.checkCalibration(r, name, key, s)
+		}
+	}
+	return r.err()
+}
+
+func (c *Config) checkZenoh(r *report) {
+	if c.Zenoh.Enabled == EnabledNo {
+		return
+	}
+	where := c.origin(keyZenohConfig)
+	session, err := c.Zenoh.Session()
+	if err != nil {
+		r.add(where, "%s: %s", keyZenohConfig, err)
+		return
+	}
+	if _, err := session.TLS.Link(); err != nil {
+		r.add(where, "%s: %s", keyZenohConfig, err)
+	}
+	for _, file := range [][2]string{
+		{"root_ca_certificate", session.TLS.RootCA},
+		{"connect_certificate", session.TLS.ConnectCertificate},
+		{"connect_private_key", session.TLS.ConnectKey},
+	} {
+		key, path := "transport/link/tls/"+file[0], file[1]
+		if path == "" {
+			continue
+		}
+		f, err := os.Open(path)
+		if err != nil {
+			r.add(where, "%s: %s: %s%s", keyZenohConfig, key, err, source(session, key))
+			continue
+		}
+		f.Close()
+	}
+}
+
+// source is where a key of Zenoh's is said, in brackets.
+func source(c *zenoh.Config, key string) string {
+	for _, s := range c.Explain() {
+		if s.Key == key {
+			return " (" + s.Source + ")"
+		}
+	}
+	return ""
+}
+
+// origin is what set a key.
+func (c *Config) origin(key string) Origin {
+	for _, s := range c.Settings {
+		if s.Key == key {
+			return s.Set
+		}
+	}
+	return Origin{}
+}
+
+func (c *Config) checkCalibration(r *report, name, key string, s Setting) {
+	got, err := calib.Load(strings.TrimPrefix(s.Value, "file://"))
+	if err != nil {
+		r.add(s.Set, "camera %s: %s: %s", name, key, err)
+		return
+	}
+	if key != keyCameraInfo && key != streamPath(mainStream, keyCameraInfo) {
+		return // its size is not said before the device is opened
+	}
+	for _, spec := range c.Cameras {
+		if spec.Name != name || spec.Width == 0 {
+			continue
+		}
+		if _, err := got.Scale(spec.Width, spec.Height); errors.Is(err, calib.ErrSize) {
+			r.add(s.Set, "camera %s: %s: %s: %s", name, key, s.Value, err)
+		}
+	}
+}
