@@ -21,7 +21,7 @@ Exit codes: 0 done, or stopped by a signal; 1 failed; 2 wrong command line;
 4 stream or camd not found, or gone; 5 required backend not available, or not
 permitted; 6 no frame for --timeout.`,
 	}
-	streaming := []*cobra.Command{newHz(w), newBw(w), newDelay(w), newLatency(w), newEcho(w), newCat(w), newSnapshot(w)}
+	streaming := []*cobra.Command{newHz(w), newBw(w), newDelay(w), newLatency(w), newEcho(w), newCat(w), newSnapshot(w), newBench(w)}
 	for _, c := range streaming {
 		c.ValidArgsFunction = completeStream(w)
 	}

@@ -53,6 +53,7 @@ var Table = []Rule{
 	{Room: "internal/metrics/...", Top: true},
 	{Room: "internal/measure/...", Top: true},
 	{Room: "internal/daemon/...", Top: true},
+	{Room: "internal/bench/...", Top: true},
 	{Room: "internal/cli/...", Top: true},
 	{Room: "cmd/...", Top: true},
 	{Room: "e2e/...", Top: true},
