@@ -19,8 +19,9 @@ func newCamdExplain() *cobra.Command {
 		Use:   "explain",
 		Short: "Show every setting with what set it",
 		Long: `Show every setting that camd run would have with the same flags and
-environment, and what set it: a flag, a variable of the environment, a line of
-the file, or what is built in. The first of these that says something wins.`,
+environment, and what set it: a flag, a CAMD_ variable of the environment, a line
+of the file, for some keys a variable of ROS 2 or Zenoh (ROS_DOMAIN_ID), or what
+is built in. The first of these that says something wins.`,
 		Example: "  camd explain -c deploy/camd.yaml\n  camd explain --camera test=pattern --set log.level=debug --format json",
 		Args:    NoArgs,
 	}

@@ -45,6 +45,9 @@ required (the daemon ends if the camera is missing; true for a single one).`,
 		if err != nil {
 			return err
 		}
+		if err := cfg.CheckFiles(); err != nil {
+			return err
+		}
 		c.logs.level.value, c.logs.format.value = string(cfg.LogLevel), string(cfg.LogFormat)
 		log, flush := c.logs.Queued(cmd.ErrOrStderr())
 		defer flush()

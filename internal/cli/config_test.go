@@ -61,6 +61,18 @@ func TestCheck(t *testing.T) {
 		{"user that is none", someConfig, []string{"--allow-uid", "no-such-user"}, ExitConfig, "", "camd: --allow-uid: allow_uids: \"no-such-user\": no user has this name; want a name or a number, for example 1000\n"},
 		{"empty directory", someConfig, []string{"--runtime-dir", ""}, ExitUsage, "", "camd: invalid argument \"\" for \"--runtime-dir\" flag: must be the path of a directory; \"camd check --help\" lists the flags\n"},
 		{"set without a value", someConfig, []string{"--set", "log.level"}, ExitUsage, "", "camd: --set log.level: want key=value, for example log.level=debug\n"},
+		{
+			"calibration that is none", someConfig + "    camera_info: none.yaml\n", nil, ExitConfig, "",
+			"camd: camd.yaml:8:18: camera test: camera_info: open none.yaml: no such file or directory\n     7 |     rate: 5\n>    8 |     camera_info: none.yaml\n       |                  ^\n",
+		},
+		{
+			"Zenoh's file is of something else", someConfig, []string{"--set", "zenoh.config=camd.yaml"}, ExitConfig, "",
+			"camd: --set zenoh.config: zenoh.config: invalid setting: camd.yaml: only JSON5 is read\n",
+		},
+		{
+			"setting of Zenoh without effect", someConfig, []string{"--set", "zenoh.override=mode='peer'"}, 0, "camd.yaml: ok, 1 camera\n",
+			"camd: note: mode: peer is not built in: runs as a client of connect/endpoints (zenoh.override)\n",
+		},
 		{"camera that is none", someConfig, []string{"--camera", "test"}, ExitUsage, "", "camd: --camera \"test\": there is no = in \"test\", want NAME=KIND[:TARGET][,WxH@R][,key=value...] instead\n"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -86,6 +98,10 @@ func TestExplain(t *testing.T) {
 	file := configFile(t, someConfig)
 	t.Setenv("CAMD_RUNTIME_DIR", "")
 	t.Setenv("CAMD_CAMERAS_TEST_SEED", "7")
+	for _, name := range []string{"ROS_NAMESPACE", "ZENOH_CONFIG", "ZENOH_SESSION_CONFIG_URI", "ZENOH_CONFIG_OVERRIDE"} {
+		t.Setenv(name, "")
+	}
+	t.Setenv("ROS_DOMAIN_ID", "7")
 	code, stdout, stderr := runCamd(t, "explain", "-c", file, "--set", "cameras.test.fault.drop=5%", "--set", "runtime_dir=/run/x")
 	if code != 0 || stderr != "" {
 		t.Fatalf("exit %d, %s", code, stderr)
@@ -100,6 +116,9 @@ func TestExplain(t *testing.T) {
 		"cameras.test.seed             7                   CAMD_CAMERAS_TEST_SEED",
 		"cameras.test.fault.drop       5%                  --set cameras.test.fault.drop",
 		"cameras.test.frame_id         test_optical_frame  built-in",
+		"zenoh.connect                 tcp/localhost:7447  built-in",
+		"ros2.domain                   7                   ROS_DOMAIN_ID",
+		"cameras.test.jpeg.quality     90                  built-in",
 	} {
 		if !strings.Contains(stdout, line+"\n") {
 			t.Errorf("no line %q in\n%s", line, stdout)
