@@ -4,9 +4,14 @@
 package zenoh
 
 import (
+	"bufio"
 	"context"
+	"encoding/hex"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"runtime"
+	"slices"
 	"testing"
 	"time"
 
@@ -44,8 +49,65 @@ func traffic(n *fakenode.Node) [][]byte {
 	}
 }
 
-// Real traffic with bytes changed, cut and doubled goes into live sessions that
-// have everything declared: nothing panics or hangs, each session connects
+// recorded is what a real node said to a session that had declared the same as
+// [declareEverything] does: from its OPEN on.
+type recorded struct {
+	name    string
+	firstSN uint64
+	batches [][]byte
+}
+
+// recordings reads what the tests with real nodes recorded (CAMD_RECORD there).
+func recordings(t testing.TB) (out []recorded) {
+	t.Helper()
+	files, err := filepath.Glob("testdata/*.hex")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no recordings: %v", err)
+	}
+	for _, name := range files {
+		f, err := os.Open(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer f.Close()
+		r := recorded{name: name}
+		for lines := bufio.NewScanner(f); lines.Scan(); {
+			b, err := hex.DecodeString(lines.Text())
+			if err != nil {
+				t.Fatalf("%s: %v", name, err)
+			}
+			r.batches = append(r.batches, b)
+		}
+		var open wire.Open
+		if err := open.Decode(wire.NewReader(r.batches[0])); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		r.firstSN, r.batches = open.InitialSN, r.batches[1:]
+		out = append(out, r)
+	}
+	return out
+}
+
+// declareEverything is what a session of the tests has; received is called with
+// each sample.
+func declareEverything(t testing.TB, s *Session, received func()) {
+	t.Helper()
+	_, errPub := s.Publisher("a/b/c", nil)
+	all := SubscriberOptions{Handler: Handler[Sample]{Callback: func(v Sample) { received(); v.Release() }}}
+	_, errSub := s.Subscribe("**", &all)
+	_, errQuery := s.Queryable("a/**", &QueryableOptions{Handler: Handler[*Query]{Callback: func(q *Query) {
+		_ = q.Reply(context.Background(), "a/1", q.Payload, nil)
+	}}})
+	_, errLive := s.SubscribeLiveliness("**", &LivelinessOptions{Handler: Handler[Sample]{Callback: func(Sample) {}}})
+	for _, err := range []error{errSub, errQuery, errLive, errPub} {
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// What real nodes said, and more that they may say, goes with bytes changed,
+// cut and doubled into a live session that has everything declared: nothing panics or hangs, each session connects
 // again when its connection dies of it, and memory stays where it was.
 func TestMutatedTraffic(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 5))
@@ -56,10 +118,14 @@ func TestMutatedTraffic(t *testing.T) {
 	c := config.Client(l.Endpoint())
 	c.Connect.RetryInit, c.Connect.RetryMax = time.Millisecond, time.Millisecond
 	c.Transport.MaxMessage = 1 << 20
+	real := recordings(t)
 	accepted := make(chan *fakenode.Node)
 	go func() {
 		defer close(accepted)
-		for {
+		for i := 0; ; i++ {
+			if k := i % (len(real) + 1); k < len(real) {
+				l.Open.InitialSN = real[k].firstSN
+			}
 			n, err := l.Accept()
 			if err != nil {
 				return
@@ -83,18 +149,7 @@ func TestMutatedTraffic(t *testing.T) {
 	}
 	s := o.s
 	samples := 0
-	all := SubscriberOptions{Handler: Handler[Sample]{Callback: func(v Sample) { samples++; v.Release() }}}
-	_, errSub := s.Subscribe("**", &all)
-	_, errQuery := s.Queryable("a/**", &QueryableOptions{Handler: Handler[*Query]{Callback: func(q *Query) {
-		_ = q.Reply(context.Background(), "a/1", q.Payload, nil)
-	}}})
-	_, errLive := s.SubscribeLiveliness("**", &LivelinessOptions{Handler: Handler[Sample]{Callback: func(Sample) {}}})
-	_, errPub := s.Publisher("a/b/c", nil)
-	for _, err := range []error{errSub, errQuery, errLive, errPub} {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	declareEverything(t, s, func() { samples++ })
 	const rounds = 400
 	var before, after runtime.MemStats
 	for i := range rounds {
@@ -103,16 +158,23 @@ func TestMutatedTraffic(t *testing.T) {
 			runtime.ReadMemStats(&before)
 		}
 		batches := traffic(node)
+		if k := i % (len(real) + 1); k < len(real) {
+			batches = slices.Clone(real[k].batches)
+		}
 		for range r.IntN(4) {
-			b := batches[r.IntN(len(batches))]
+			at := r.IntN(len(batches))
+			b := slices.Clone(batches[at])
+			batches[at] = b
+			if len(b) == 0 {
+				continue
+			}
 			switch r.IntN(4) {
 			case 0:
-				b[r.IntN(len(b))] ^= byte(1 << r.IntN(8))
+				b[r.IntN(min(len(b), 64))] ^= byte(1 << r.IntN(8))
 			case 1:
 				b[r.IntN(len(b))] = byte(r.Uint32())
 			case 2:
-				j := r.IntN(len(batches))
-				batches[j] = b[:r.IntN(len(b)+1)]
+				batches[r.IntN(len(batches))] = b[:r.IntN(len(b)+1)]
 			case 3:
 				batches = append(batches, b)
 			}
@@ -149,7 +211,7 @@ func TestMutatedTraffic(t *testing.T) {
 	if grown := int64(after.HeapAlloc) - int64(before.HeapAlloc); grown > 8<<20 {
 		t.Errorf("the heap grew by %d bytes", grown)
 	}
-	if samples < rounds {
+	if samples < 10*rounds {
 		t.Errorf("only %d samples in %d rounds: the test tests little", samples, rounds)
 	}
 	if n := s.Info().Losses; n != rounds {

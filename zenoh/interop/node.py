@@ -5,6 +5,7 @@
 as JSON lines on stdin, events go as JSON lines to stdout."""
 
 import hashlib
+import itertools
 import json
 import random
 import sys
@@ -140,6 +141,44 @@ def advanced(s, c):
     return declare_advanced_subscriber(s, c["key"], lambda x: sample("sample", x), history=HistoryConfig(detect_late_publishers=True))
 
 
+def sink(s, c):
+    """Takes samples and answers queries without a word."""
+
+    def answer(q):
+        with q:
+            q.reply(c["reply"], "answer", attachment="a")
+            q.reply_err("oops")
+
+    return s.declare_subscriber(c["key"], lambda x: None), s.declare_queryable(c["key"], answer)
+
+
+resting = threading.Event()
+
+
+def busy(s, c):
+    """Uses everything, under a key prefix, until it may rest."""
+    k = c["key"]
+    large = zenoh.ZBytes(random.Random(1).randbytes(c["size"]))
+    p = s.declare_publisher(k + "/declared", encoding=zenoh.Encoding("text/plain"))
+    for i in itertools.count():
+        if resting.is_set():
+            break
+        s.put(f"{k}/{i % 7}", f"value {i}", attachment="att", encoding="application/json;x", priority=zenoh.Priority.REAL_TIME)
+        p.put(f"{i}", timestamp=s.new_timestamp())
+        s.delete(f"{k}/{i % 7}")
+        if i % 3 == 0:
+            s.put(k + "/large", large)
+        t = s.liveliness().declare_token(f"{k}/token/{i % 5}")
+        n = s.declare_subscriber(f"{k}/sub/{i % 5}/**", lambda x: None)
+        g = s.get(k + "/ask?a=b", payload="why", attachment="x", timeout=0.3, target=zenoh.QueryTarget.ALL)
+        time.sleep(0.002)
+        t.undeclare()
+        n.undeclare()
+        del g
+    p.undeclare()
+    say(ev="busied")
+
+
 class Pinger:
     def __init__(self, s, c):
         self.back = threading.Semaphore(0)
@@ -190,6 +229,13 @@ def run(s, c):
         p = s.declare_publisher(c["to"], congestion_control=zenoh.CongestionControl.BLOCK)
         declared[c["name"]] = (p, s.declare_subscriber(c["key"], lambda x: p.put(x.payload)))
         say(ev="declared")
+    elif op == "sink":
+        declared[c["name"]] = sink(s, c)
+        say(ev="declared")
+    elif op == "busy":
+        threading.Thread(target=busy, args=(s, c), daemon=True).start()
+    elif op == "rest":
+        resting.set()
     elif op == "pinger":
         declared[c["name"]] = Pinger(s, c)
         say(ev="declared")
