@@ -43,9 +43,9 @@ type connection struct {
 // errNotReady: the stream is known, its camera delivers nothing yet.
 var errNotReady = errors.New("the camera delivers nothing yet")
 
-// connect looks for the stream in every runtime directory and agrees on a path
-// with the first daemon that has it.
-func connect(ctx context.Context, o *options, stream string) (*connection, error) {
+// connect looks for the stream in every runtime directory and agrees on one of
+// the paths accepted with the first daemon that has it.
+func connect(ctx context.Context, o *options, accept []negotiate.Backend, stream string) (*connection, error) {
 	var errs []dirError
 	var unknown *RefusedError
 	var other error
@@ -55,7 +55,7 @@ func connect(ctx context.Context, o *options, stream string) (*connection, error
 			errs = append(errs, dirError{dir, err})
 			continue
 		}
-		cn, err := subscribe(ctx, o, dir, c, stream)
+		cn, err := subscribe(ctx, o, accept, dir, c, stream)
 		if err == nil {
 			return cn, nil
 		}
@@ -87,11 +87,11 @@ func connect(ctx context.Context, o *options, stream string) (*connection, error
 }
 
 // subscribe is the hand-shake on one socket. On an error the caller closes it.
-func subscribe(ctx context.Context, o *options, dir string, c *negotiate.Conn, stream string) (*connection, error) {
+func subscribe(ctx context.Context, o *options, accept []negotiate.Backend, dir string, c *negotiate.Conn, stream string) (*connection, error) {
 	stop := context.AfterFunc(ctx, func() { _ = c.Close() })
 	defer stop()
 	hello := &negotiate.Hello{
-		Protocol: negotiate.Current(), Stream: stream, Accepts: o.accept, Require: o.require,
+		Protocol: negotiate.Current(), Stream: stream, Accepts: accept, Require: o.require,
 		Wake: o.wake, Credit: o.credit, Client: o.name, BootID: linux.BootID(),
 	}
 	if err := ask(c, &negotiate.Message{Type: negotiate.TypeHello, Hello: hello}); err != nil {

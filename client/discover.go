@@ -28,8 +28,13 @@ type Daemon struct {
 // List asks every daemon that answers for its streams. It fails with
 // ErrNoDaemon or ErrPermission if none does.
 func List(ctx context.Context, opts ...Option) ([]Daemon, error) {
+	o := newOptions(opts)
+	return list(ctx, &o)
+}
+
+func list(ctx context.Context, o *options) ([]Daemon, error) {
 	var out []Daemon
-	err := eachDaemon(ctx, newOptions(opts), func(dir string, c *negotiate.Conn, deadline time.Time) error {
+	err := eachDaemon(ctx, o, func(dir string, c *negotiate.Conn, deadline time.Time) error {
 		d := Daemon{Dir: dir}
 		if err := ask(c, &negotiate.Message{Type: negotiate.TypeList, List: &negotiate.List{}}); err != nil {
 			return err
@@ -58,7 +63,8 @@ func List(ctx context.Context, opts ...Option) ([]Daemon, error) {
 // that of camd status --format json.
 func Status(ctx context.Context, opts ...Option) ([]json.RawMessage, error) {
 	var out []json.RawMessage
-	err := eachDaemon(ctx, newOptions(opts), func(_ string, c *negotiate.Conn, deadline time.Time) error {
+	o := newOptions(opts)
+	err := eachDaemon(ctx, &o, func(_ string, c *negotiate.Conn, deadline time.Time) error {
 		if err := ask(c, &negotiate.Message{Type: negotiate.TypeStatus}); err != nil {
 			return err
 		}
@@ -74,7 +80,7 @@ func Status(ctx context.Context, opts ...Option) ([]json.RawMessage, error) {
 
 // eachDaemon calls ask for every daemon that can be reached, and reports why
 // not if none answers.
-func eachDaemon(ctx context.Context, o options, ask func(dir string, c *negotiate.Conn, deadline time.Time) error) error {
+func eachDaemon(ctx context.Context, o *options, ask func(dir string, c *negotiate.Conn, deadline time.Time) error) error {
 	var errs []dirError
 	answered := false
 	for _, dir := range negotiate.ClientDirs(o.dir) {

@@ -14,7 +14,10 @@ import (
 var (
 	// ErrNoDaemon: no camd answers in any runtime directory.
 	ErrNoDaemon = errors.New("no camd found")
-	// ErrUnknownStream: a camd answers but has no such stream.
+	// ErrNoRouter: no Zenoh router answers, through which ROS 2 topics come.
+	ErrNoRouter = errors.New("no Zenoh router found")
+	// ErrUnknownStream: a camd answers but has no such stream, or nobody
+	// publishes such an image topic.
 	ErrUnknownStream = errors.New("unknown stream")
 	// ErrNotAvailable: the stream is there, but not by any path that was
 	// accepted or by the one that was required.

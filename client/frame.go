@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/frame"
 	"github.com/seed-3c7e7623/camd/ring"
+	"github.com/seed-3c7e7623/camd/zenoh"
 )
 
 // handle is the reusable inside of a Frame. ticket changes when it is released,
@@ -17,16 +18,23 @@ import (
 type handle struct {
 	sub    *Subscription
 	ticket atomic.Uint64 // odd while held
-	refs   int           // the loop's use and each Retained; belongs to sub.mu
+	refs   int           // the loop's use and each Retained, 0: not held; belongs to sub.mu
 	inLoop bool          // not released by the loop; belongs to sub.mu
-	lease  ring.Lease
-	epoch  *epoch
-	taken  int64 // CLOCK_MONOTONIC
+	taken  int64         // CLOCK_MONOTONIC
+
+	lease    ring.Lease // its Word is that of a ring
+	geometry frame.Geometry
+	session  frame.Session
+	number   uint64       // of the epoch
+	message  int          // bytes that came, with what is around the pixels
+	epoch    *epoch       // whose lease it is; nil: the memory is that of sample
+	sample   zenoh.Sample // its memory goes back at release
 }
 
 // Frame is a frame that is held: a small value to be passed around freely. Its
-// memory is the daemon's and stays as it is until Release. After that the
-// methods return nothing, and Valid returns ErrReleased.
+// memory is the daemon's, or with the path cpu the buffer in which it was
+// received, and stays as it is until Release. After that the methods return
+// nothing, and Valid returns ErrReleased.
 type Frame struct {
 	h      *handle
 	ticket uint64
@@ -35,7 +43,8 @@ type Frame struct {
 func (f Frame) live() bool { return f.h != nil && f.h.ticket.Load() == f.ticket }
 
 // Data is the pixels, laid out as Geometry says, mapped read-only: writing to
-// it crashes the program. It must not be used after Release.
+// it crashes the program, except with the path cpu. It must not be used after
+// Release.
 func (f Frame) Data() []byte {
 	if !f.live() {
 		return nil
@@ -57,15 +66,16 @@ func (f Frame) Geometry() frame.Geometry {
 	if !f.live() {
 		return frame.Geometry{}
 	}
-	return f.h.epoch.info.Geometry
+	return f.h.geometry
 }
 
-// Session is the daemon run that the frame comes from.
+// Session is the daemon run that the frame comes from; with the path cpu, the
+// publisher's GID.
 func (f Frame) Session() frame.Session {
 	if !f.live() {
 		return frame.Session{}
 	}
-	return f.h.epoch.session
+	return f.h.session
 }
 
 // Epoch counts the stream's formats within the session.
@@ -73,7 +83,16 @@ func (f Frame) Epoch() uint64 {
 	if !f.live() {
 		return 0
 	}
-	return f.h.epoch.view.Layout().Epoch
+	return f.h.number
+}
+
+// MessageBytes is how many bytes came: with the path cpu those of the whole ROS
+// message, which is what ros2 topic bw counts, else those of the frame.
+func (f Frame) MessageBytes() int {
+	if !f.live() {
+		return 0
+	}
+	return f.h.message
 }
 
 // HeldNanos is CLOCK_MONOTONIC in nanoseconds at which Next had the frame in
@@ -92,8 +111,10 @@ func (f Frame) Valid() error {
 	if !f.live() {
 		return ErrReleased
 	}
-	if err := f.h.epoch.view.Check(f.h.lease.Word); err != nil {
-		return fmt.Errorf("%w: %w", ErrStaleFrame, err)
+	if e := f.h.epoch; e != nil {
+		if err := e.view.Check(f.h.lease.Word); err != nil {
+			return fmt.Errorf("%w: %w", ErrStaleFrame, err)
+		}
 	}
 	return nil
 }

@@ -18,31 +18,53 @@ const retryEvery = 250 * time.Millisecond
 // errEnded: the daemon is over because there is nothing more to come.
 var errEnded = errors.New("every camera has come to its end")
 
-// install makes a new connection the current one.
-func (s *Subscription) install(cn *connection) {
+// route is a way by which frames come, agreed on and ready.
+type route interface {
+	// begin makes it the way of the subscription.
+	begin(s *Subscription)
+	// run handles what happens until the way ends, and says why.
+	run(ctx context.Context, s *Subscription) error
+	// end gives back what it has. Frames at hand keep their memory.
+	end(s *Subscription)
+	// lost says for people what err, from run, means.
+	lost(err error) string
+}
+
+func (cn *connection) lost(err error) string {
+	return fmt.Sprintf("connection to camd in %s lost: %v", cn.dir, err)
+}
+
+func (cn *connection) begin(s *Subscription) {
 	s.mu.Lock()
 	s.cur, s.pipe = cn.first, cn.pipe
 	s.path, s.info = cn.path, cn.first.info
 	s.mu.Unlock()
 	signal(s.changed)
 	text := fmt.Sprintf("%s by %s (%s), %v", s.stream, cn.path.Backend, cn.path.Wake, cn.first.info.Geometry)
+	s.opts.log.Debug("subscribed", "stream", s.stream, "backend", cn.path.Backend, "dir", cn.dir, "rejected", negotiate.Summary(cn.path.Rejected))
+	s.event(EventConnected, nil, "%s%s", text, notBetter(cn.path))
+}
+
+// notBetter says why no better path was taken, where it is not the program's
+// own wish, which is no news to it.
+func notBetter(p Path) string {
 	var better []negotiate.Rejected
-	for _, r := range negotiate.Better(cn.path.Rejected, cn.path.Backend) {
-		if r.Reason != negotiate.ReasonNotAccepted { // the program's own wish is no news to it
+	for _, r := range negotiate.Better(p.Rejected, p.Backend) {
+		if r.Reason != negotiate.ReasonNotAccepted {
 			better = append(better, r)
 		}
 	}
-	if len(better) > 0 {
-		text += "; not " + negotiate.Summary(better)
+	if len(better) == 0 {
+		return ""
 	}
-	s.opts.log.Debug("subscribed", "stream", s.stream, "backend", cn.path.Backend, "dir", cn.dir, "rejected", negotiate.Summary(cn.path.Rejected))
-	s.event(EventConnected, nil, "%s", text)
+	return "; not " + negotiate.Summary(better)
 }
 
 // keep is the connection's goroutine: it receives, and connects again for as
 // long as the subscription lives.
-func (s *Subscription) keep(ctx context.Context, cn *connection, why error) {
+func (s *Subscription) keep(ctx context.Context, way route, why error) {
 	defer close(s.done)
+	defer s.leave()
 	stop := context.AfterFunc(ctx, func() {
 		s.mu.Lock()
 		e := s.cur
@@ -53,46 +75,54 @@ func (s *Subscription) keep(ctx context.Context, cn *connection, why error) {
 		}
 	})
 	defer stop()
-	connected := cn != nil
+	connected := way != nil
+	again := false
 	said := "" // the last reason for waiting that was told
 	if why != nil {
 		said = why.Error()
 	}
 	for {
-		if cn != nil {
-			err := s.receive(ctx, cn)
-			s.disconnect(cn)
+		if way != nil {
+			err := way.run(ctx, s)
+			way.end(s)
 			if ctx.Err() != nil {
 				return
 			}
-			s.opts.log.Warn("connection to camd lost", "stream", s.stream, "dir", cn.dir, "err", err)
-			kind := EventDisconnected
-			if errors.Is(err, errEnded) {
-				kind = EventEnded
+			if again = errors.Is(err, errAgain); !again {
+				s.sayLost(way, err)
 			}
-			s.event(kind, err, "connection to camd in %s lost: %v", cn.dir, err)
 		}
 		var err error
-		if cn, err = s.reconnect(ctx, said); err != nil {
+		if way, err = s.reconnect(ctx, said); err != nil {
 			if ctx.Err() == nil {
 				s.fail(err)
 			}
 			return
 		}
 		s.mu.Lock()
-		if connected {
+		if connected && !again {
 			s.stats.Reconnects++
-			s.broken = true
 		}
+		s.broken = s.broken || connected
 		s.mu.Unlock()
 		connected, said = true, ""
-		s.install(cn)
+		way.begin(s)
 	}
+}
+
+func (s *Subscription) sayLost(way route, err error) {
+	text := way.lost(err)
+	s.opts.log.Warn("path lost", "stream", s.stream, "reason", text)
+	kind := EventDisconnected
+	if errors.Is(err, errEnded) {
+		kind = EventEnded
+	}
+	s.event(kind, err, "%s", text)
 }
 
 // reconnect tries until there is a connection. Only what cannot pass by itself
 // is an error: a required path that this daemon does not have.
-func (s *Subscription) reconnect(ctx context.Context, last string) (*connection, error) {
+func (s *Subscription) reconnect(ctx context.Context, last string) (route, error) {
 	for {
 		// A daemon that ends each connection at once is no reason to hurry.
 		if err := s.opts.pause(ctx, s.tried.Add(retryEvery)); err != nil {
@@ -102,9 +132,9 @@ func (s *Subscription) reconnect(ctx context.Context, last string) (*connection,
 		// Frames of an evicted subscription are given back before the daemon
 		// can be asked again.
 		if !s.evictedHeld() {
-			cn, err := connect(ctx, &s.opts, s.stream)
+			way, err := s.connect(ctx)
 			if err == nil {
-				return cn, nil
+				return way, nil
 			}
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
@@ -141,7 +171,7 @@ func passes(err error) bool {
 	for _, x := range append(r.Refusal.Rejected, negotiate.Rejected{Reason: r.Refusal.Reason}) {
 		switch x.Reason {
 		case negotiate.ReasonRingFull, negotiate.ReasonNotReady, negotiate.ReasonQuarantined,
-			negotiate.ReasonLimit, negotiate.ReasonProbeTimeout, negotiate.ReasonShutdown:
+			negotiate.ReasonLimit, negotiate.ReasonProbeTimeout, negotiate.ReasonShutdown, negotiate.ReasonRouterUnreachable:
 			return true
 		}
 	}
@@ -161,8 +191,8 @@ func (s *Subscription) fail(err error) {
 	signal(s.changed)
 }
 
-// receive handles the daemon's messages until the connection ends.
-func (s *Subscription) receive(ctx context.Context, cn *connection) error {
+// run handles the daemon's messages until the connection ends.
+func (cn *connection) run(ctx context.Context, s *Subscription) error {
 	for {
 		// Asked for before each message: ctx may have ended before the
 		// connection was there to be closed.
@@ -245,8 +275,8 @@ func (s *Subscription) markEvicted(cn *connection, r *negotiate.Refusal) {
 	signal(s.changed)
 }
 
-// disconnect ends the use of a connection; frames at hand keep their memory.
-func (s *Subscription) disconnect(cn *connection) {
+// end ends the use of a connection; frames at hand keep their memory.
+func (cn *connection) end(s *Subscription) {
 	_ = cn.conn.Close()
 	s.mu.Lock()
 	if e := s.cur; e != nil {

@@ -8,11 +8,12 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
-	"slices"
 	"time"
 
 	"github.com/seed-3c7e7623/camd/negotiate"
 	"github.com/seed-3c7e7623/camd/ring"
+	"github.com/seed-3c7e7623/camd/zenoh"
+	"github.com/seed-3c7e7623/camd/zenoh/config"
 )
 
 // DefaultCredit is how many frames a program may hold at a time: one in work
@@ -21,13 +22,21 @@ const DefaultCredit = 2
 
 type options struct {
 	dir     string
-	accept  []negotiate.Backend
+	accept  []negotiate.Backend // none: the usual ones
 	require negotiate.Backend
 	credit  int
 	wake    negotiate.WakeKind
 	log     *slog.Logger
 	name    string
 	events  func(Event)
+
+	zenoh       *config.Config // nil: that of the environment
+	session     *zenoh.Session // in place of one of our own
+	domain      int            // of ROS; below 0: that of the environment
+	unpublished bool
+	noHistory   bool
+	open        func(context.Context) (session, error) // in place of a Zenoh session
+	clock       func() wallClock
 
 	reply time.Duration                                    // bounds a daemon's answer where the context does not
 	pause func(ctx context.Context, until time.Time) error // before each attempt to connect again
@@ -38,8 +47,9 @@ type Option func(*options)
 
 func newOptions(opts []Option) options {
 	o := options{
-		accept: []negotiate.Backend{negotiate.BackendSHM},
 		credit: DefaultCredit,
+		domain: -1,
+		clock:  newWallClock,
 		wake:   negotiate.WakeFutex,
 		log:    slog.Default(),
 		name:   filepath.Base(os.Args[0]),
@@ -51,9 +61,6 @@ func newOptions(opts []Option) options {
 			f(&o)
 		}
 	}
-	if o.require != "" && !slices.Contains(o.accept, o.require) {
-		o.accept = append(slices.Clone(o.accept), o.require) // to require is to accept
-	}
 	o.credit = min(max(o.credit, 1), ring.MaxCredit)
 	return o
 }
@@ -63,8 +70,9 @@ func newOptions(opts []Option) options {
 // /tmp/camd-<uid>.
 func WithRuntimeDir(dir string) Option { return func(o *options) { o.dir = dir } }
 
-// WithAccept names the paths that the program can use. Default: shm. Accepting
-// cuda implies cpu.
+// WithAccept names the paths that the program can use, in any order: the best
+// one that can be had is taken. Default: shm for a stream, cpu for a topic.
+// Accepting cuda implies cpu.
 func WithAccept(b ...negotiate.Backend) Option {
 	return func(o *options) {
 		if len(b) > 0 {
@@ -114,6 +122,26 @@ func WithName(program string) Option {
 // subscription's own goroutine and must not call Close.
 func WithEvents(f func(Event)) Option { return func(o *options) { o.events = f } }
 
+// WithZenoh sets how ROS 2 topics are reached. Subscriptions with the same c
+// share one session, which is opened with the first of them and closed with the
+// last. Default: $ZENOH_SESSION_CONFIG_URI and $ZENOH_CONFIG_OVERRIDE, and a
+// router at [DefaultRouter] where they name none.
+func WithZenoh(c *config.Config) Option { return func(o *options) { o.zenoh = c } }
+
+// WithZenohSession uses a session of the program's, which stays open.
+func WithZenohSession(s *zenoh.Session) Option { return func(o *options) { o.session = s } }
+
+// WithDomain sets the ROS domain of topics. Default: $ROS_DOMAIN_ID, else 0.
+func WithDomain(domain int) Option { return func(o *options) { o.domain = domain } }
+
+// WithUnpublished subscribes to a topic also while nobody publishes it. Without
+// it that is ErrUnknownStream.
+func WithUnpublished() Option { return func(o *options) { o.unpublished = true } }
+
+// WithoutHistory takes no frame that was published before: publishers of topics
+// with the durability transient local are not asked for the newest.
+func WithoutHistory() Option { return func(o *options) { o.noHistory = true } }
+
 // EventKind is what happened to a subscription.
 type EventKind string
 
@@ -124,7 +152,9 @@ const (
 	EventEnded        EventKind = "ended"        // as disconnected, because every camera of the daemon came to its end
 	EventReconfigured EventKind = "reconfigured" // another size or format
 	EventEvicted      EventKind = "evicted"
-	EventWaiting      EventKind = "waiting" // not connected, and why
+	EventWaiting      EventKind = "waiting"    // not connected, and why
+	EventIgnored      EventKind = "ignored"    // a message of the topic is no frame: the first for this reason
+	EventClockStep    EventKind = "clock_step" // the system clock was set while frames come by cpu
 )
 
 // Event is a change of a subscription.

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"os"
 	"sync"
 	"sync/atomic"
@@ -18,24 +19,6 @@ import (
 	"github.com/seed-3c7e7623/camd/negotiate"
 	"github.com/seed-3c7e7623/camd/ring"
 )
-
-// Path says which way the frames come and why not a better one.
-type Path struct {
-	Backend  negotiate.Backend    `json:"backend"`
-	Wake     negotiate.WakeKind   `json:"wake"`
-	Rejected []negotiate.Rejected `json:"rejected,omitempty"`
-	Dir      string               `json:"runtime_dir"`
-	Session  string               `json:"session"`
-	Credit   int                  `json:"credit"`
-}
-
-// Stats counts what a subscription did.
-type Stats struct {
-	Taken      uint64 // frames handed to the program
-	Missed     uint64 // frames published between them: gaps in the sequence within one session
-	Reconnects uint64
-	Leaked     uint64 // retained frames that were garbage collected unreleased
-}
 
 // Subscription is one stream's frames, through restarts of the daemon and
 // changes of format. Next and Frames belong to one goroutine at a time;
@@ -57,8 +40,11 @@ type Subscription struct {
 	changed   chan struct{} // capacity 1: cur, failure or closed changed
 	tried     time.Time     // last attempt to connect; of keep's goroutine
 
+	link *link // of topics; of whoever connects
+
 	mu       sync.Mutex
 	cur      *epoch
+	topic    *topicRoute // in place of cur: frames come over Zenoh
 	pipe     *os.File
 	closed   bool
 	failure  error
@@ -71,20 +57,24 @@ type Subscription struct {
 	broken   bool // the next frame is the first after a break
 	lastSeq  uint64
 	lastFrom frame.Session
+	lastSize frame.Geometry
 }
 
-// Subscribe looks for the stream and agrees on a path. If the stream is known
+// Subscribe looks for the stream "camera/stream" of a camd of this host, or for
+// the ROS 2 image topic "/name", and agrees on a path. If the stream is known
 // but its camera delivers nothing yet it succeeds, and Next waits. It fails
-// with ErrNoDaemon, ErrUnknownStream, ErrNotAvailable, ErrPermission or the
-// error of ctx. ctx bounds Subscribe alone; Close ends the subscription.
+// with ErrNoDaemon, ErrNoRouter, ErrUnknownStream, ErrNotAvailable,
+// ErrPermission or the error of ctx. ctx bounds Subscribe alone; Close ends the
+// subscription.
 func Subscribe(ctx context.Context, stream string, opts ...Option) (*Subscription, error) {
 	s := &Subscription{
 		stream: stream, opts: newOptions(opts), done: make(chan struct{}),
 		released: make(chan struct{}, 1), changed: make(chan struct{}, 1),
 	}
 	s.tried = time.Now()
-	cn, err := connect(ctx, &s.opts, stream)
+	way, err := s.connect(ctx)
 	if err != nil && !errors.Is(err, errNotReady) {
+		s.leave()
 		return nil, err
 	}
 	for range s.opts.credit {
@@ -94,12 +84,12 @@ func Subscribe(ctx context.Context, stream string, opts ...Option) (*Subscriptio
 	}
 	background, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
-	if cn != nil {
-		s.install(cn)
+	if way != nil {
+		way.begin(s)
 	} else {
 		s.event(EventWaiting, err, "%s: %v", stream, err)
 	}
-	go s.keep(background, cn, err)
+	go s.keep(background, way, err)
 	return s, nil
 }
 
@@ -168,6 +158,11 @@ func (s *Subscription) attempt() (Frame, *epoch, wait, error) {
 		return Frame{}, nil, waitNone, s.evicted
 	case len(s.free) == 0, len(s.handles)-len(s.free) >= max(s.path.Credit, 1):
 		return Frame{}, nil, waitRelease, nil
+	case s.topic != nil:
+		if f := s.takeTopic(); f.h != nil {
+			return f, nil, waitNone, nil
+		}
+		return Frame{}, nil, waitChange, nil
 	case s.cur == nil:
 		return Frame{}, nil, waitChange, nil
 	}
@@ -201,24 +196,32 @@ func (s *Subscription) take(e *epoch) (Frame, error) {
 	if !ok {
 		return Frame{}, nil
 	}
-	h.taken = linux.Monotonic()
-	s.free = s.free[:len(s.free)-1]
-	h.epoch, h.refs, h.inLoop = e, 1, true
+	h.epoch, h.geometry, h.session, h.number = e, e.info.Geometry, e.session, e.view.Layout().Epoch
+	h.message = h.lease.Meta.Bytes
 	e.users++
 	e.held++
+	return s.hand(h), nil
+}
+
+// hand books the last free handle, which holds a frame now. mu is held.
+func (s *Subscription) hand(h *handle) Frame {
+	h.taken = linux.Monotonic()
+	s.free = s.free[:len(s.free)-1]
+	h.refs, h.inLoop = 1, true
 	m := &h.lease.Meta
+	goesOn := s.lastFrom == h.session && s.stats.Taken > 0
 	// The marked frame may have been replaced before this program took it.
-	missed := s.lastFrom == e.session && s.stats.Taken > 0 && s.lastSeq < m.BreakSequence
+	missed := goesOn && s.lastSeq < m.BreakSequence
 	if s.broken || missed {
 		m.Flags |= frame.Discontinuity
 		s.broken = false
 	}
-	if s.lastFrom == e.session && m.Sequence > s.lastSeq+1 && s.stats.Taken > 0 {
+	if goesOn && m.Sequence > s.lastSeq+1 {
 		s.stats.Missed += m.Sequence - s.lastSeq - 1
 	}
-	s.lastSeq, s.lastFrom = m.Sequence, e.session
+	s.lastSeq, s.lastFrom, s.lastSize = m.Sequence, h.session, h.geometry
 	s.stats.Taken++
-	return Frame{h, h.ticket.Add(1)}, nil
+	return Frame{h, h.ticket.Add(1)}
 }
 
 // Frames iterates over Next. Each frame is released at the end of its turn
@@ -255,7 +258,7 @@ func (s *Subscription) release(f Frame, retained bool) {
 		s.mu.Unlock()
 		return
 	}
-	h, e := f.h, f.h.epoch
+	h := f.h
 	if !retained {
 		h.inLoop = false
 	}
@@ -264,6 +267,17 @@ func (s *Subscription) release(f Frame, retained bool) {
 		return
 	}
 	h.ticket.Add(1)
+	if h.epoch != nil {
+		s.releaseLease(h)
+	} else {
+		s.releaseSample(h)
+	}
+	signal(s.released)
+}
+
+// releaseLease gives a slot back to the daemon. mu is held, and given up.
+func (s *Subscription) releaseLease(h *handle) {
+	e := h.epoch
 	kick := e.view.Release(h.lease.Word)
 	h.lease.Data, h.epoch = nil, nil
 	s.free = append(s.free, h)
@@ -275,7 +289,6 @@ func (s *Subscription) release(f Frame, retained bool) {
 	conn := e.conn
 	s.unuse(e)
 	s.mu.Unlock()
-	signal(s.released)
 	if kick {
 		_ = conn.SendKick() // a dead connection shows where it is received from
 	}
@@ -313,7 +326,7 @@ func (s *Subscription) Stats() Stats {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	st := s.stats
-	st.Leaked = s.leaked.Load()
+	st.Leaked, st.Ignored = s.leaked.Load(), maps.Clone(st.Ignored)
 	return st
 }
 
@@ -351,7 +364,7 @@ func (s *Subscription) awaitHandles() error {
 		s.mu.Lock()
 		var held []uint64
 		for _, h := range s.handles {
-			if h.epoch != nil {
+			if h.refs > 0 {
 				held = append(held, h.lease.Meta.Sequence)
 			}
 		}

@@ -50,6 +50,18 @@ const (
 	JPEG Encoding = "jpeg" // one JPEG stream a frame (ITU-T T.81); its length varies
 )
 
+// Encodings that come from other programs' ROS topics only: no camera of camd
+// has them, they are not in [Encodings], and nothing converts them.
+const (
+	Float32 Encoding = "32FC1"  // IEEE 754, 32 bits little-endian; of depth: metres, NaN = no data (REP 118)
+	RGB16   Encoding = "rgb16"  // R G B, 16 bits each
+	BGR16   Encoding = "bgr16"  // B G R, 16 bits each
+	RGBA16  Encoding = "rgba16" // R G B A, 16 bits each
+	BGRA16  Encoding = "bgra16" // B G R A, 16 bits each
+	NV21    Encoding = "nv21"   // as nv12, with V before U
+	PNG     Encoding = "png"    // one PNG file a frame; its length varies
+)
+
 // layout says how many bytes a row takes and what follows the first plane.
 type layout struct {
 	group       int // pixels that share one group of bytes
@@ -57,6 +69,7 @@ type layout struct {
 	chromaPlane bool
 	wide        bool // samples of 16 bits
 	compressed  bool
+	foreign     bool // of other programs only
 }
 
 var layouts = map[Encoding]layout{
@@ -81,6 +94,14 @@ var layouts = map[Encoding]layout{
 	Y8I:         {group: 1, groupBytes: 2},
 	Y12I:        {group: 1, groupBytes: 3},
 	JPEG:        {group: 1, compressed: true},
+
+	Float32: {group: 1, groupBytes: 4, foreign: true},
+	RGB16:   {group: 1, groupBytes: 6, wide: true, foreign: true},
+	BGR16:   {group: 1, groupBytes: 6, wide: true, foreign: true},
+	RGBA16:  {group: 1, groupBytes: 8, wide: true, foreign: true},
+	BGRA16:  {group: 1, groupBytes: 8, wide: true, foreign: true},
+	NV21:    {group: 1, groupBytes: 1, chromaPlane: true, foreign: true},
+	PNG:     {group: 1, compressed: true, foreign: true},
 }
 
 // aliases are names that people type; the left side never leaves ParseEncoding.
@@ -95,7 +116,8 @@ var aliases = map[string]Encoding{
 	"mjpg":        JPEG,
 }
 
-// Encodings lists every encoding, in the order of documentation.
+// Encodings lists every encoding that cameras of camd can have, in the order of
+// documentation.
 func Encodings() []Encoding {
 	return []Encoding{
 		RGB8, BGR8, RGBA8, BGRA8, Mono8, YUV422YUY2, YUV422UYVY, NV12, Mono16, Depth16,
@@ -104,11 +126,11 @@ func Encodings() []Encoding {
 	}
 }
 
-// ParseEncoding returns the encoding called s. It accepts the names above and
-// the aliases yuyv, yuy2, uyvy, yuv422_uyvy, grey, z16, mjpeg and mjpg.
+// ParseEncoding returns the encoding called s. It accepts the names of
+// [Encodings] and the aliases yuyv, yuy2, uyvy, yuv422_uyvy, grey, z16, mjpeg and mjpg.
 // Anything else is [ErrEncoding].
 func ParseEncoding(s string) (Encoding, error) {
-	if _, ok := layouts[Encoding(s)]; ok {
+	if l, ok := layouts[Encoding(s)]; ok && !l.foreign {
 		return Encoding(s), nil
 	}
 	if e, ok := aliases[s]; ok {
@@ -171,7 +193,8 @@ func JoinEncodings(list []Encoding) string {
 	return strings.Join(names, ", ")
 }
 
-// Valid reports whether e is one of [Encodings].
+// Valid reports whether e is one of [Encodings], or one of those that come from
+// other programs only.
 func (e Encoding) Valid() bool {
 	_, ok := layouts[e]
 	return ok

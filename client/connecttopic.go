@@ -1,0 +1,169 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/seed-3c7e7623/camd/negotiate"
+	"github.com/seed-3c7e7623/camd/ros2/graph"
+)
+
+// IsTopic reports whether a name is that of a ROS topic, and not of a stream of
+// camd: whether it begins with a slash.
+func IsTopic(name string) bool { return strings.HasPrefix(name, "/") }
+
+// EnvDomain is the variable of the ROS domain.
+const EnvDomain = "ROS_DOMAIN_ID"
+
+// rosDomain is the domain of topics. known is false if nobody said it and it is
+// therefore 0.
+func (o *options) rosDomain() (domain int, known bool, err error) {
+	text := os.Getenv(EnvDomain)
+	switch {
+	case o.domain >= 0:
+		return o.domain, true, nil
+	case text == "":
+		return 0, false, nil
+	}
+	n, err := strconv.ParseUint(text, 10, 31)
+	if err != nil {
+		return 0, false, fmt.Errorf("%s=%q: must be a whole number from 0 on", EnvDomain, text)
+	}
+	return int(n), true, nil
+}
+
+// connectTopic declares a subscription of a topic. It fails with [ErrNoRouter]
+// or [ErrUnknownStream].
+func (s *Subscription) connectTopic(ctx context.Context, t target) (_ route, err error) {
+	if err := graph.ValidateTopic(t.topic); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrUnknownStream, err)
+	}
+	if s.link == nil {
+		if s.link, err = process.join(ctx, &s.opts); err != nil {
+			return nil, err
+		}
+	}
+	endpoint, lost := s.link.session.Connected()
+	if endpoint == "" {
+		if lost == nil {
+			lost = errors.New("not connected")
+		}
+		return nil, fmt.Errorf("%w: %w", ErrNoRouter, lost)
+	}
+	r := &topicRoute{
+		sub: s, link: s.link, target: t, wake: make(chan struct{}, 1), clock: s.opts.clock(), known: map[string]graph.Entity{},
+		follow: follower{known: map[graph.GID]int{}},
+	}
+	defer func() {
+		if err != nil {
+			r.end(s)
+		}
+	}()
+	publishers, err := r.watch(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if r.choice, r.running = choose(publishers); !r.running {
+		if !s.opts.unpublished {
+			return nil, s.unknownTopic(ctx, t, publishers)
+		}
+		r.choice = unpublished(t.topic)
+	}
+	r.decoder.compressed = r.choice.typ != imageTypes[0].Name
+	r.path = Path{
+		Backend: negotiate.BackendCPU, Rejected: t.rejected, Dir: t.dir, Credit: s.opts.credit, Topic: t.topic, Domain: t.domain, Router: endpoint,
+	}
+	r.info = r.describe()
+	return r, r.declare()
+}
+
+// watch begins to follow who publishes the topic, and returns who does now.
+func (r *topicRoute) watch(ctx context.Context) ([]graph.Entity, error) {
+	ctx, cancel := context.WithTimeout(ctx, graphWait)
+	defer cancel()
+	key := publisherTokens(r.target)
+	w, err := r.link.session.Watch(key, r.seen)
+	if err != nil {
+		return nil, err
+	}
+	r.opened = append(r.opened, w)
+	tokens, err := r.link.session.Tokens(ctx, key)
+	if err != nil {
+		return nil, fmt.Errorf("%w: asking who publishes %s: %w", ErrNoRouter, r.target.topic, err)
+	}
+	var publishers []graph.Entity
+	for _, t := range tokens {
+		if e, err := graph.ParseToken(t); err == nil && e.Topic == r.target.topic && len(publishers) < maxPublishers {
+			publishers = append(publishers, e)
+		}
+	}
+	return publishers, nil
+}
+
+// declare subscribes, and then lets ROS see it.
+func (r *topicRoute) declare() error {
+	session, base := r.link.session, r.choice.key(r.target)
+	// From Lyrical on, publishers put for subscribers like this one on the
+	// second key, and not on the first.
+	for _, key := range []string{base, graph.CPUKey(base)} {
+		c, err := session.Subscribe(key, r.live)
+		if err != nil {
+			return err
+		}
+		r.opened = append(r.opened, c)
+	}
+	e, err := r.link.enter(r.target.domain, nodeName(r.sub.opts.name))
+	if err != nil {
+		return err
+	}
+	r.entered = true
+	e.Topic, e.Type, e.Hash, e.QoS, e.Backends = r.target.topic, r.choice.typ, r.choice.hash, graph.SensorData(), graph.BackendsCPU
+	if e.Hash == "*" {
+		e.Hash = defaultHash(r.choice.typ)
+	}
+	if r.choice.latched && !r.sub.opts.noHistory {
+		e.QoS, e.Backends = graph.Latched(), ""
+	}
+	r.token, err = session.Token(e.Token())
+	return err
+}
+
+func defaultHash(typ string) string {
+	for _, t := range imageTypes {
+		if t.Name == typ {
+			return t.Hash
+		}
+	}
+	return ""
+}
+
+// unknownTopic says what is there instead of a topic.
+func (s *Subscription) unknownTopic(ctx context.Context, t target, publishers []graph.Entity) error {
+	r := &negotiate.Refusal{Reason: negotiate.ReasonUnknownStream, Text: fmt.Sprintf("nobody publishes %s in domain %d", t.topic, t.domain)}
+	if len(publishers) > 0 {
+		r.Text = fmt.Sprintf("%s in domain %d is of the type %s, which is no image", t.topic, t.domain, publishers[0].Type)
+	}
+	ctx, cancel := context.WithTimeout(ctx, graphWait)
+	defer cancel()
+	topics, err := topicsOf(ctx, s.link.session, allTokens)
+	if err != nil {
+		s.opts.log.Debug("no list of topics", "err", err)
+	}
+	for i := range topics {
+		switch p := &topics[i]; {
+		case len(p.Publishers) == 0:
+		case p.Domain == t.domain:
+			r.Known = append(r.Known, p.Name)
+		case p.Name == t.topic:
+			r.Text += fmt.Sprintf("; it is there in domain %d", p.Domain)
+		}
+	}
+	return refused(s.stream, "", r)
+}

@@ -1,0 +1,184 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/seed-3c7e7623/camd/negotiate"
+)
+
+// paths are the backends to be tried: those that the daemon is asked for, and
+// whether cpu is one of them too.
+func (o *options) paths(topic bool) (local []negotiate.Backend, cpu bool) {
+	if o.require != "" {
+		return slices.DeleteFunc([]negotiate.Backend{o.require}, isCPU), isCPU(o.require)
+	}
+	accept := o.accept
+	if len(accept) == 0 {
+		accept = []negotiate.Backend{negotiate.BackendSHM}
+		if topic {
+			accept = []negotiate.Backend{negotiate.BackendCPU}
+		}
+	}
+	cpu = slices.ContainsFunc(accept, isCPU) || slices.Contains(accept, negotiate.BackendCUDA)
+	return slices.DeleteFunc(slices.Clone(accept), isCPU), cpu
+}
+
+func isCPU(b negotiate.Backend) bool { return b == negotiate.BackendCPU }
+
+// connect finds the best path that can be had.
+func (s *Subscription) connect(ctx context.Context) (route, error) {
+	local, cpu := s.opts.paths(IsTopic(s.stream))
+	if IsTopic(s.stream) {
+		if !cpu {
+			return nil, fmt.Errorf("%w: %s is a ROS 2 topic, which comes by cpu only", ErrNotAvailable, s.stream)
+		}
+		domain, _, err := s.opts.rosDomain()
+		if err != nil {
+			return nil, err
+		}
+		return s.connectTopic(ctx, target{topic: s.stream, domain: domain})
+	}
+	var why error
+	if len(local) > 0 {
+		cn, err := connect(ctx, &s.opts, local, s.stream)
+		if err == nil {
+			return cn, nil
+		}
+		if !cpu || ctx.Err() != nil || errors.Is(err, errNotReady) || errors.Is(err, ErrUnknownStream) {
+			return nil, err
+		}
+		why = err
+	}
+	return s.connectCPU(ctx, why)
+}
+
+// connectCPU takes a stream of camd as ROS topic; why is why no better path can
+// be had, nil if none is accepted.
+func (s *Subscription) connectCPU(ctx context.Context, why error) (route, error) {
+	t, err := s.topicOf(ctx, why)
+	if err != nil {
+		return nil, err
+	}
+	if t.topic == "" {
+		return nil, s.refuse(t, negotiate.ReasonNotOffered, "camd does not publish it over Zenoh")
+	}
+	way, err := s.connectTopic(ctx, t)
+	switch {
+	case err == nil:
+		return way, nil
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case errors.Is(err, ErrNoRouter):
+		return nil, s.refuse(t, negotiate.ReasonRouterUnreachable, err.Error())
+	case errors.Is(err, ErrUnknownStream): // the daemon says it publishes, the graph does not show it
+		return nil, s.refuse(t, negotiate.ReasonNotReady, err.Error())
+	}
+	return nil, err
+}
+
+// refuse is the error for a stream that not even cpu gives.
+func (s *Subscription) refuse(t target, reason negotiate.Reason, text string) error {
+	rejected := append(slices.Clone(t.rejected), negotiate.Rejected{Backend: negotiate.BackendCPU, Reason: reason, Detail: text})
+	return refused(s.stream, t.dir, &negotiate.Refusal{
+		Reason: reason, Text: fmt.Sprintf("%s: %s (%s)", s.stream, negotiate.Summary(rejected), text), Rejected: rejected,
+	})
+}
+
+// topicOf asks the daemons of this host which topic a stream is. Where none can
+// be asked the name that camd gives topics is tried: the camera may be on
+// another host.
+func (s *Subscription) topicOf(ctx context.Context, why error) (target, error) {
+	var t target
+	daemons, err := list(ctx, &s.opts)
+	if err != nil && ctx.Err() != nil {
+		return t, ctx.Err()
+	}
+	if err != nil {
+		domain, _, derr := s.opts.rosDomain()
+		if derr != nil {
+			return t, derr
+		}
+		t = target{topic: topicName(s.stream), domain: domain, info: &negotiate.StreamInfo{Name: s.stream, State: stateRunning}}
+		t.rejected = s.rejected(err)
+		if way, known := s.published(ctx, t); !known {
+			return way, err
+		}
+		return t, nil
+	}
+	var known []string
+	for _, d := range daemons {
+		for i := range d.Streams {
+			if info := &d.Streams[i]; info.Name == s.stream {
+				return target{topic: info.Topic, domain: info.Domain, info: info, dir: d.Dir, rejected: s.rejected(why)}, nil
+			}
+			known = append(known, d.Streams[i].Name)
+		}
+	}
+	return t, refused(s.stream, "", &negotiate.Refusal{
+		Reason: negotiate.ReasonUnknownStream, Text: fmt.Sprintf("no stream %s", s.stream), Known: known,
+	})
+}
+
+// published reports whether the graph shows the topic. Without a router it does
+// not, and the missing daemon is what is to be told.
+func (s *Subscription) published(ctx context.Context, t target) (target, bool) {
+	if s.link == nil {
+		l, err := process.join(ctx, &s.opts)
+		if err != nil {
+			return target{}, false
+		}
+		s.link = l
+	}
+	ctx, cancel := context.WithTimeout(ctx, graphWait)
+	defer cancel()
+	tokens, err := s.link.session.Tokens(ctx, publisherTokens(t))
+	return t, err == nil && len(tokens) > 0
+}
+
+// topicName is the topic that camd makes of a stream where nothing else is
+// configured.
+func topicName(stream string) string {
+	if base, ok := strings.CutSuffix(stream, "/jpeg"); ok {
+		return "/" + base + "/image_raw/compressed"
+	}
+	return "/" + stream + "/image_raw"
+}
+
+// rejected lists the paths that are better than cpu, and why they are not
+// taken.
+func (s *Subscription) rejected(why error) []negotiate.Rejected {
+	var r *RefusedError
+	if errors.As(why, &r) {
+		if better := negotiate.Better(r.Refusal.Rejected, negotiate.BackendCPU); len(better) > 0 {
+			return better
+		}
+	}
+	local, _ := s.opts.paths(false)
+	var out []negotiate.Rejected
+	for _, b := range negotiate.Backends() {
+		if isCPU(b) {
+			continue
+		}
+		x := negotiate.Rejected{Backend: b, Reason: negotiate.ReasonNotAccepted}
+		switch {
+		case !slices.Contains(local, b):
+		case errors.Is(why, ErrPermission):
+			x.Reason = negotiate.ReasonPermissionDenied
+		case errors.Is(why, ErrNoDaemon):
+			x.Reason = negotiate.ReasonSocketUnreachable
+		case r != nil:
+			x.Reason, x.Detail = r.Refusal.Reason, r.Refusal.Text
+		case why != nil:
+			x.Reason, x.Detail = negotiate.ReasonProtocol, why.Error()
+		}
+		out = append(out, x)
+	}
+	return out
+}

@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync"
+
+	"github.com/seed-3c7e7623/camd/ros2/graph"
+	"github.com/seed-3c7e7623/camd/zenoh/config"
+)
+
+// links are the Zenoh sessions of the process: all subscriptions with the same
+// configuration share one, which is opened for the first and closed with the
+// last.
+type links struct {
+	mu  sync.Mutex
+	all map[string]*link
+}
+
+var process = links{all: map[string]*link{}}
+
+// link is a shared session, and what is declared once in it for all.
+type link struct {
+	key   string
+	from  *links
+	users int // belongs to from.mu
+
+	mu      sync.Mutex // one opens
+	session session
+	ids     uint64
+	nodes   map[int]*node // by domain
+}
+
+// node is what subscriptions of one domain appear as in ROS.
+type node struct {
+	entity graph.Entity
+	token  io.Closer
+	users  int
+}
+
+// key tells sessions apart that may not be shared.
+func (o *options) linkKey() string {
+	switch {
+	case o.session != nil:
+		return fmt.Sprintf("session %p", o.session)
+	case o.zenoh != nil:
+		return fmt.Sprintf("configuration %p", o.zenoh)
+	}
+	return "environment"
+}
+
+// join returns the link for o, with its session open. It fails with
+// [ErrNoRouter]. Each call that succeeds needs one of leave.
+func (ls *links) join(ctx context.Context, o *options) (*link, error) {
+	key := o.linkKey()
+	ls.mu.Lock()
+	l := ls.all[key]
+	if l == nil {
+		l = &link{key: key, from: ls, nodes: map[int]*node{}}
+		ls.all[key] = l
+	}
+	l.users++
+	ls.mu.Unlock()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.session == nil {
+		s, first, err := o.openLink(ctx)
+		if err != nil {
+			ls.part(l)
+			return nil, err
+		}
+		l.session, l.ids = s, first
+	}
+	return l, nil
+}
+
+// openLink opens the session that o speaks of. first is the first id for
+// entities of ROS: another part of the program may have declared some in a
+// session that the program gave.
+func (o *options) openLink(ctx context.Context) (s session, first uint64, err error) {
+	if o.open != nil {
+		s, err = o.open(ctx)
+		return s, 0, err
+	}
+	if o.session != nil {
+		return realSession{o.session, false}, 1 << 16, nil
+	}
+	c, err := o.zenohConfig()
+	if err != nil {
+		return nil, 0, err
+	}
+	if s, err = openSession(ctx, c, o); err != nil {
+		return nil, 0, noRouter(c, err)
+	}
+	return s, 0, nil
+}
+
+// part ends one use of l. It reports whether it was the last.
+func (ls *links) part(l *link) bool {
+	ls.mu.Lock()
+	defer ls.mu.Unlock()
+	l.users--
+	if l.users > 0 {
+		return false
+	}
+	if ls.all[l.key] == l {
+		delete(ls.all, l.key)
+	}
+	return true
+}
+
+// leave ends one use; the last closes the session.
+func (l *link) leave() {
+	if l.from.part(l) {
+		_ = l.session.Close() // what cannot be said any more is seen by its absence
+	}
+}
+
+// id returns a number that no entity of the session has.
+func (l *link) id() uint64 {
+	l.ids++
+	return l.ids - 1
+}
+
+// enter declares the node of a domain, if it is not there yet, and returns an
+// entity with its names and an id of its own. Each call that succeeds needs
+// one of exit.
+func (l *link) enter(domain int, name string) (graph.Entity, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.nodes[domain]
+	if n == nil {
+		id := l.id()
+		n = &node{entity: graph.Entity{Domain: domain, ZID: l.session.ZID(), NodeID: id, ID: id, Kind: graph.KindNode, Node: name}}
+		var err error
+		if n.token, err = l.session.Token(n.entity.Token()); err != nil {
+			return graph.Entity{}, err
+		}
+		l.nodes[domain] = n
+	}
+	n.users++
+	e := n.entity
+	e.Kind, e.ID = graph.KindSubscriber, l.id()
+	return e, nil
+}
+
+// exit ends one use of the node of a domain.
+func (l *link) exit(domain int) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	n := l.nodes[domain]
+	if n.users--; n.users == 0 {
+		_ = n.token.Close()
+		delete(l.nodes, domain)
+	}
+}
+
+// nodeName makes a node's name of a program's: ROS allows letters, digits and
+// underscores. The process number keeps two of a host apart.
+func nodeName(program string) string {
+	name := strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' {
+			return r
+		}
+		return '_'
+	}, program)
+	if name == "" || name[0] >= '0' && name[0] <= '9' {
+		name = "n" + name
+	}
+	return fmt.Sprintf("%.100s_%d", name, os.Getpid())
+}
+
+func endpoints(c *config.Config) string { return strings.Join(c.Connect.Endpoints, ", ") }

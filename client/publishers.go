@@ -1,0 +1,132 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/seed-3c7e7623/camd/negotiate"
+	"github.com/seed-3c7e7623/camd/ros2/graph"
+)
+
+// maxPublishers bounds the publishers of one topic that are remembered: anybody
+// can declare tokens.
+const maxPublishers = 256
+
+// errAgain ends a route that is replaced by a better one: nothing is lost.
+var errAgain = errors.New("published otherwise")
+
+// The states of a topic, for StreamInfo.State.
+const (
+	stateRunning     = "running"
+	stateUnpublished = "unpublished"
+)
+
+// seen books a token of the topic, on the goroutine that reads the network.
+func (r *topicRoute) seen(token string, alive bool) {
+	r.sub.mu.Lock()
+	defer r.sub.mu.Unlock()
+	defer signal(r.wake)
+	if !alive {
+		if e, ok := r.known[token]; ok {
+			delete(r.known, token)
+			r.follow.vanished(e.GID())
+		}
+		return
+	}
+	if _, ok := r.known[token]; ok {
+		return
+	}
+	e, err := graph.ParseToken(token)
+	switch {
+	case err == nil && (e.Topic != r.target.topic || e.Kind != graph.KindPublisher):
+		return
+	case err == nil && len(r.known) >= maxPublishers:
+		err = fmt.Errorf("more than %d publishers of %s", maxPublishers, r.target.topic)
+	}
+	if err != nil {
+		r.ignore(&ignored{IgnoredToken, err})
+		return
+	}
+	r.known[token] = e
+	r.follow.appeared(e.GID())
+	if e.QoS.Durability == graph.TransientLocal && !r.sub.opts.noHistory {
+		r.late = true
+	}
+}
+
+// look compares who publishes with what is received, and tells what changed.
+func (r *topicRoute) look(s *Subscription) error {
+	endpoint, lost := r.link.session.Connected()
+	s.mu.Lock()
+	publishers := slices.Collect(maps.Values(r.known))
+	matching := 0
+	for i := range publishers {
+		if r.choice.matches(&publishers[i]) {
+			matching++
+		}
+	}
+	best, ok := choose(publishers)
+	running := endpoint != "" && matching > 0
+	was, told := r.running, r.told
+	other := ok && (matching == 0 || r.choice.hash == "*")
+	r.running, r.told = running, told || running
+	if !was && running {
+		r.path.Router, s.path.Router = endpoint, endpoint
+		if told {
+			s.stats.Reconnects++
+		}
+	}
+	if was && !running {
+		s.broken = true
+	}
+	r.info.State, r.info.Problem = stateRunning, ""
+	if !running {
+		r.info.State, r.info.Problem = stateUnpublished, "nobody publishes "+r.target.topic
+	}
+	if s.topic == r {
+		s.info = r.info
+	}
+	s.mu.Unlock()
+
+	switch {
+	case endpoint != "" && other:
+		return fmt.Errorf("%w: %s of %s", errAgain, best.typ, best.node)
+	case was && !running:
+		err := r.why(endpoint, lost)
+		if r.target.info != nil {
+			return err // what was agreed with the daemon is to be agreed on anew
+		}
+		s.opts.log.Warn("path lost", "stream", s.stream, "reason", err)
+		s.event(EventDisconnected, err, "%s: %v", s.stream, err)
+	case !was && running:
+		s.event(EventConnected, nil, "%s", r.text())
+	}
+	return nil
+}
+
+// why says why no frames can come.
+func (r *topicRoute) why(endpoint string, lost error) error {
+	if endpoint != "" {
+		return fmt.Errorf("nobody publishes %s any more", r.target.topic)
+	}
+	if lost == nil {
+		return fmt.Errorf("connection to the Zenoh router at %s lost", r.path.Router)
+	}
+	return fmt.Errorf("connection to the Zenoh router at %s lost: %w", r.path.Router, lost)
+}
+
+// describe is what is known about the topic before its first frame.
+func (r *topicRoute) describe() negotiate.StreamInfo {
+	i := negotiate.StreamInfo{Name: r.sub.stream, Camera: r.choice.node, Source: r.choice.typ, State: stateRunning}
+	if r.target.info != nil {
+		i = *r.target.info
+	}
+	i.Geometry.Width = 0 // until it is known in what form frames come
+	i.Topic, i.Domain, i.Stamp = r.target.topic, r.target.domain, negotiate.StampCapture
+	return i
+}

@@ -1,0 +1,161 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package client
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"time"
+
+	"github.com/seed-3c7e7623/camd/zenoh"
+	"github.com/seed-3c7e7623/camd/zenoh/config"
+)
+
+// session is what topics need of a Zenoh session.
+type session interface {
+	// ZID is the session's id as Zenoh prints it.
+	ZID() string
+	// Subscribe calls f with each sample of the key, from the goroutine that
+	// reads the network. f owns the sample.
+	Subscribe(key string, f func(zenoh.Sample)) (io.Closer, error)
+	// Token shows that something is alive until it is closed.
+	Token(key string) (io.Closer, error)
+	// Watch calls f with the tokens that are there, and with each that comes
+	// and goes, from the goroutine that reads the network.
+	Watch(key string, f func(token string, alive bool)) (io.Closer, error)
+	// Tokens lists what is alive. It returns after Watch has reported that.
+	Tokens(ctx context.Context, key string) ([]string, error)
+	// Get calls f with each answer, which f owns, and returns after the last.
+	Get(ctx context.Context, selector string, f func(zenoh.Sample)) error
+	// Connected is the endpoint that the session is connected to; or "", and
+	// why the last connection ended if there was one.
+	Connected() (endpoint string, lost error)
+	Close() error
+}
+
+// Bounds of what waits for a router.
+const (
+	openWait  = 3 * time.Second // for it to answer
+	graphWait = 3 * time.Second // for the tokens that it knows
+	closeSend = time.Second     // for what is to be undeclared
+)
+
+// DefaultRouter is where a router is looked for when no configuration names an
+// endpoint: where rmw_zenohd listens.
+const DefaultRouter = "tcp/localhost:7447"
+
+// realSession is a session of package zenoh. own: it is closed with the last
+// subscription.
+type realSession struct {
+	*zenoh.Session
+	own bool
+}
+
+// openSession connects as c says.
+func openSession(ctx context.Context, c *config.Config, o *options) (session, error) {
+	ctx, cancel := context.WithTimeout(ctx, openWait)
+	defer cancel()
+	s, err := zenoh.Open(ctx, c, &zenoh.Options{Logger: o.log})
+	if err != nil {
+		return nil, err
+	}
+	return realSession{s, true}, nil
+}
+
+// zenohConfig is the configuration that the program gave, else that of the
+// environment, with what camsub needs filled in.
+func (o *options) zenohConfig() (*config.Config, error) {
+	c := o.zenoh
+	if c == nil {
+		var err error
+		if c, err = config.FromEnv(os.Getenv); err != nil {
+			return nil, fmt.Errorf("Zenoh configuration: %w", err)
+		}
+	}
+	own := *c
+	if len(own.Connect.Endpoints) == 0 {
+		own.Connect.Endpoints = []string{DefaultRouter}
+	}
+	// A subscription looks again by itself: what it waits for is said there.
+	own.Connect.ExitOnFailure, own.Connect.Timeout = true, 0
+	builtIn := config.New()
+	if own.Connect.RetryInit == builtIn.Connect.RetryInit && own.Connect.RetryMax == builtIn.Connect.RetryMax {
+		own.Connect.RetryInit, own.Connect.RetryMax = retryEvery, time.Second
+	}
+	if own.Transport.MaxMessage == builtIn.Transport.MaxMessage {
+		own.Transport.MaxMessage = maxMessage
+	}
+	return &own, nil
+}
+
+// ZID is the session's id.
+func (s realSession) ZID() string { return s.Session.ZID().String() }
+
+// Subscribe declares a subscriber.
+func (s realSession) Subscribe(key string, f func(zenoh.Sample)) (io.Closer, error) {
+	return s.Session.Subscribe(key, &zenoh.SubscriberOptions{Handler: zenoh.Handler[zenoh.Sample]{Callback: f}})
+}
+
+// Token declares a token.
+func (s realSession) Token(key string) (io.Closer, error) { return s.Session.Token(key) }
+
+// Watch declares a subscriber of tokens, with history.
+func (s realSession) Watch(key string, f func(token string, alive bool)) (io.Closer, error) {
+	call := func(smp zenoh.Sample) { f(smp.Key, smp.Kind == zenoh.Put) }
+	return s.SubscribeLiveliness(key, &zenoh.LivelinessOptions{Handler: zenoh.Handler[zenoh.Sample]{Callback: call}, History: true})
+}
+
+// Tokens asks for what is alive.
+func (s realSession) Tokens(ctx context.Context, key string) ([]string, error) {
+	return s.Liveliness(ctx, key)
+}
+
+// Get asks all queryables and waits for the last answer.
+func (s realSession) Get(ctx context.Context, selector string, f func(zenoh.Sample)) error {
+	call := func(r zenoh.Reply) {
+		if r.Err == nil {
+			f(r.Sample)
+		} else {
+			r.Release()
+		}
+	}
+	r, err := s.Session.Get(ctx, selector, &zenoh.GetOptions{
+		Target: zenoh.All, Consolidation: zenoh.ConsolidationNone, Handler: zenoh.Handler[zenoh.Reply]{Callback: call},
+	})
+	if err != nil {
+		return err
+	}
+	<-r.Done()
+	return r.Err()
+}
+
+// Connected tells the state of the connection.
+func (s realSession) Connected() (string, error) {
+	i := s.Info()
+	if i.Connected {
+		return i.Endpoint, nil
+	}
+	return "", i.LastErr
+}
+
+// Close ends a session of our own.
+func (s realSession) Close() error {
+	if !s.own {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), closeSend)
+	defer cancel()
+	return s.Session.Close(ctx)
+}
+
+// noRouter is the error for a router that does not answer.
+func noRouter(c *config.Config, err error) error {
+	if errors.Is(err, zenoh.ErrConfig) {
+		return fmt.Errorf("Zenoh configuration: %w", err)
+	}
+	return fmt.Errorf("%w at %s (%w); ROS 2 starts one with: ros2 run rmw_zenoh_cpp rmw_zenohd", ErrNoRouter, endpoints(c), err)
+}
