@@ -181,6 +181,8 @@ type Info struct {
 	Endpoint  string
 	QoS       bool // priorities were agreed on
 	BatchSize int
+	// Lease is the other side's: who hears nothing for so long gives it up.
+	Lease time.Duration
 
 	Losses  uint64 // connections that ended
 	LastErr error  // why the one before ended
@@ -196,7 +198,7 @@ func (s *Session) Info() Info {
 	s.mu.Unlock()
 	if f != nil {
 		i.Connected, i.Remote, i.Role, i.Endpoint = true, f.t.Remote(), f.t.RemoteRole(), f.endpoint.String()
-		i.QoS, i.BatchSize = f.t.QoS(), f.t.BatchSize()
+		i.QoS, i.BatchSize, i.Lease = f.t.QoS(), f.t.BatchSize(), f.t.RemoteLease()
 		i.Stats.Add(f.t.Stats())
 	}
 	return i

@@ -13,14 +13,15 @@ import (
 	"github.com/seed-3c7e7623/camd/zenoh"
 )
 
-// each runs a test against every version, as router and as peer.
-func each(t *testing.T, test func(t *testing.T, n *node, endpoint string)) {
+// each runs a test against every version, as router and as peer; more are
+// settings of the node.
+func each(t *testing.T, test func(t *testing.T, n *node, endpoint string), more ...string) {
 	for _, v := range versions {
 		for _, mode := range []string{"router", "peer"} {
 			t.Run(v+"/"+mode, func(t *testing.T) {
 				t.Parallel()
 				e := fmt.Sprintf("tcp/127.0.0.1:%d", port(t))
-				test(t, start(t, v, listening(mode, e)), e)
+				test(t, start(t, v, listening(mode, e, more...)), e)
 			})
 		}
 	}

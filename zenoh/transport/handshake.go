@@ -84,6 +84,9 @@ func handshake(ctx context.Context, c *link.Conn, p *Params) (s session, err err
 	return s, nil
 }
 
+// RemoteLease is what the other side promised: to send at least that often.
+func (t *Transport) RemoteLease() time.Duration { return t.s.remoteLease }
+
 var errSelf = errors.New("connected to ourselves")
 
 func (s *session) accept(offer, got *wire.Init) error {

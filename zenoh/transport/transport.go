@@ -45,7 +45,7 @@ type Transport struct {
 	err     error
 	wakeup  chan struct{} // tells the writer that there is something to do
 	express bool          // something waits that must not be held
-	flushed []chan struct{}
+	flushes []flush
 	timers  sync.Pool // of *time.Timer
 
 	writer *writer
@@ -129,10 +129,10 @@ func (t *Transport) fail(err error) {
 	t.bytes = 0
 	t.ready.Store(0)
 	close(t.done)
-	for _, f := range t.flushed {
-		close(f)
+	for _, f := range t.flushes {
+		close(f.done)
 	}
-	t.flushed = nil
+	t.flushes = nil
 	t.mu.Unlock()
 	_ = t.conn.Close()
 	t.free(dropped)
@@ -197,26 +197,6 @@ func (t *Transport) Close(ctx context.Context) error {
 // errDone is the end after a goodbye of ours.
 var errDone = fmt.Errorf("%w by us", ErrClosed)
 
-// Flush waits until everything that was sent before has been given to the
-// kernel.
-func (t *Transport) Flush(ctx context.Context) error {
-	t.mu.Lock()
-	if t.err != nil {
-		defer t.mu.Unlock()
-		return t.err
-	}
-	f := make(chan struct{})
-	t.flushed = append(t.flushed, f)
-	t.mu.Unlock()
-	t.wake()
-	select {
-	case <-f:
-		return t.Err()
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
-}
-
 func (t *Transport) wake() {
 	select {
 	case t.wakeup <- struct{}{}:
@@ -224,11 +204,15 @@ func (t *Transport) wake() {
 	}
 }
 
+// looks is how often in the time between two keep-alives [Transport.watch] looks.
+const looks = 4
+
 // watch asks for keep-alives and looks whether the other side takes bytes.
 func (t *Transport) watch() {
 	defer t.ended.Done()
-	tick := time.NewTicker(t.p.Lease / time.Duration(t.p.KeepAlive))
+	tick := time.NewTicker(max(t.p.Lease/time.Duration(t.p.KeepAlive)/looks, time.Millisecond))
 	defer tick.Stop()
+	quiet := 0 // looks at which nothing had been sent, in a row
 	for {
 		select {
 		case <-t.done:
@@ -239,7 +223,12 @@ func (t *Transport) watch() {
 			t.fail(fmt.Errorf("%w for %v", ErrUnresponsive, stuck.Round(time.Millisecond)))
 			return
 		}
-		if !t.sentSince.Swap(false) {
+		if t.sentSince.Swap(false) {
+			quiet = 0
+			continue
+		}
+		// What was sent last is up to a look older than the first quiet one.
+		if quiet++; quiet >= looks-1 {
 			t.keepAlive.Store(true)
 			t.wake()
 		}
