@@ -75,35 +75,43 @@ func TestROSLease(t *testing.T) {
 // Keep-alives follow lease and keep_alive, and a connection without any traffic
 // is kept by them.
 func TestKeepAlives(t *testing.T) {
+	t.Parallel()
+	type pair struct {
+		version    string
+		slow, fast *watched
+	}
+	var pairs []pair
 	for _, v := range versions {
-		t.Run(v, func(t *testing.T) {
-			t.Parallel()
-			_, e := router(t, v, "transport: {link: {tx: {lease: 1600, keep_alive: 4}}}")
-			slow, fast := watch(t, e), watch(t, e)
-			for w, times := range map[*watched]int{slow: 2, fast: 8} {
-				c := config.Client(w.endpoint())
-				c.Transport.Lease, c.Transport.KeepAlive = 1600*time.Millisecond, times
-				s := open(t, c)
-				defer func() {
-					if i := s.Info(); i.Losses != 0 {
-						t.Errorf("with %d keep-alives the connection was lost: %v", times, i.LastErr)
-					}
-				}()
-			}
-			look := time.NewTicker(10 * time.Millisecond)
-			defer look.Stop()
-			for limit := ctx(t); slow.fromUs.Load() < 4 || slow.fromNode.Load() < 5; <-look.C { // more than a lease
-				if limit.Err() != nil {
-					t.Fatalf("%d keep-alives of ours and %d of the node", slow.fromUs.Load(), slow.fromNode.Load())
+		_, e := router(t, v, "transport: {link: {tx: {lease: 1600, keep_alive: 4}}}")
+		p := pair{v, watch(t, e), watch(t, e)}
+		for w, times := range map[*watched]int{p.slow: 2, p.fast: 8} {
+			c := config.Client(w.endpoint())
+			c.Transport.Lease, c.Transport.KeepAlive = 1600*time.Millisecond, times
+			s := open(t, c)
+			defer func() {
+				if i := s.Info(); i.Losses != 0 {
+					t.Errorf("%s with %d keep-alives: the connection was lost: %v", v, times, i.LastErr)
 				}
+			}()
+		}
+		pairs = append(pairs, p)
+	}
+	look := time.NewTicker(10 * time.Millisecond)
+	defer look.Stop()
+	limit := ctx(t)
+	for _, p := range pairs {
+		us, node := &p.slow.fromUs, &p.slow.fromNode
+		for ; us.Load() < 4 || node.Load() < 5; <-look.C { // more than a lease
+			if limit.Err() != nil {
+				t.Fatalf("%s: %d keep-alives of ours and %d of the node", p.version, us.Load(), node.Load())
 			}
-			if s, f := slow.fromUs.Load(), fast.fromUs.Load(); f < 2*s {
-				t.Errorf("%d keep-alives where two a lease are sent, %d where eight are", s, f)
-			}
-			// The node sends four in the same lease, ours must not lag behind.
-			if us, node := slow.fromUs.Load(), slow.fromNode.Load(); node > 3*us {
-				t.Errorf("%d keep-alives while the node sent %d, which sends twice as many", us, node)
-			}
-		})
+		}
+		// The node sends four in the same lease, ours must not lag behind.
+		if node, us := node.Load(), us.Load(); node > 3*us {
+			t.Errorf("%s: %d keep-alives while the node sent %d, which sends twice as many", p.version, us, node)
+		}
+		if s, f := us.Load(), p.fast.fromUs.Load(); f < 2*s {
+			t.Errorf("%s: %d keep-alives where two a lease are sent, %d where eight are", p.version, s, f)
+		}
 	}
 }
