@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-3c7e7623/camd/capture"
+	"github.com/seed-3c7e7623/camd/internal/config"
 	"github.com/seed-3c7e7623/camd/internal/daemon"
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
@@ -61,13 +62,34 @@ required (the daemon ends if the camera is missing; true for a single one).`,
 		if err != nil {
 			return err
 		}
+		network, err := networkOf(cfg)
+		if err != nil {
+			return err
+		}
 		d := &daemon.Daemon{
-			Dir: path, Cameras: specs, Version: ReadVersion("camd").Version, Log: log,
+			Network: network,
+			Dir:     path, Cameras: specs, Version: ReadVersion("camd").Version, Log: log,
 			Policy: negotiate.Policy{AllowUIDs: cfg.AllowUIDs, Group: negotiate.DefaultGroup},
 		}
 		return d.Run(cmd.Context())
 	}
 	return cmd
+}
+
+// networkOf is how streams are published over Zenoh; nil if they are not.
+func networkOf(cfg *config.Config) (*daemon.Network, error) {
+	if cfg.Zenoh.Enabled == config.EnabledNo || !cfg.ROS2.Enabled {
+		return nil, nil
+	}
+	session, err := cfg.Zenoh.Session()
+	if err != nil {
+		return nil, err
+	}
+	return &daemon.Network{
+		Zenoh: session, Expected: cfg.Zenoh.Enabled == config.EnabledYes,
+		Domain: int(cfg.ROS2.Domain), Namespace: string(cfg.ROS2.Namespace), Enclave: string(cfg.ROS2.Enclave),
+		Diagnostics: bool(cfg.ROS2.Diagnostics),
+	}, nil
 }
 
 // defaultCamera is the first camera of the host, else the pattern.

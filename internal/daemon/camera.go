@@ -129,13 +129,18 @@ func (l limits) forceAfter() time.Duration {
 // memory is how many slots a stream's ring has, with a source that holds some
 // of them, and how many of these all subscribers together may reserve. As long
 // as nobody chose the number of slots, the source is never without one.
-func (l limits) memory(held int) (slots, budget int) {
+//
+// local slots are for a reader in the daemon. If a number that was chosen has no
+// room for these beside one subscriber, the ring is tight: then nobody here may
+// hold a slot for long.
+func (l limits) memory(held, local int) (slots, budget int, tight bool) {
 	budget = l.subscribers * (l.credit + 1)
 	if l.slots > 0 {
-		return l.slots, budget
+		tight = l.slots < ring.SlotsFor(held, 1, l.credit)+local
+		return l.slots, budget, tight
 	}
-	slots = min(ring.SlotsFor(held, l.subscribers, l.credit), ring.MaxSlots)
-	return slots, min(budget, slots-ring.SlotsFor(held, 0, 0))
+	slots = min(ring.SlotsFor(held, l.subscribers, l.credit)+local, ring.MaxSlots)
+	return slots, min(budget, slots-ring.SlotsFor(held, 0, 0)-local), false
 }
 
 func newCamera(d *Daemon, spec capture.Spec) (*camera, error) {
@@ -196,6 +201,7 @@ func (c *camera) stream(name string) *stream {
 	}
 	s := newStream(c, name)
 	c.streams = append(c.streams, s)
+	c.shareTopics(c.streams)
 	return s
 }
 

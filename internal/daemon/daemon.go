@@ -41,6 +41,8 @@ type Daemon struct {
 	// Sources makes the source of each camera; nil = kinds.New. Benchmarks and
 	// tests put their own in.
 	Sources func(capture.Spec) (capture.Source, error)
+	// Network, if set, has streams published over Zenoh as well.
+	Network *Network
 	// Ready, if set, is called once the socket answers.
 	Ready func(dir string)
 
@@ -51,6 +53,7 @@ type Daemon struct {
 	started    time.Time
 	quarantine negotiate.Quarantine
 	server     *server
+	network    *network // nil: without
 
 	mu      sync.Mutex
 	ctx     context.Context // of Run; cameras added later live as long
@@ -74,6 +77,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 	d.started = time.Now()
 	d.ended = make(chan struct{}, 1)
 	d.epochs = make(map[string]uint64)
+	if d.Network != nil {
+		d.network = newNetwork(*d.Network, d.log)
+	}
 
 	cameras, err := d.build()
 	if err != nil {
@@ -99,6 +105,10 @@ func (d *Daemon) Run(ctx context.Context) error {
 	d.mu.Lock()
 	d.ctx = ctx
 	d.mu.Unlock()
+	if d.network != nil {
+		go d.network.run(ctx)
+		defer d.network.close()
+	}
 	for _, c := range cameras {
 		if d.start(c) != nil {
 			break // ctx is done already

@@ -35,9 +35,16 @@ func TestMemory(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			slots, budget := c.limits.memory(c.held)
+			slots, budget, _ := c.limits.memory(c.held, 0)
 			if slots != c.slots || budget != c.budget {
 				t.Errorf("%d slots and a budget of %d, want %d and %d", slots, budget, c.slots, c.budget)
+			}
+			// A reader in the daemon takes nothing from the others, or knows that
+			// it may not.
+			const local = 3
+			slots, budget, tight := c.limits.memory(c.held, local)
+			if !tight && slots < ring.SlotsFor(c.held, 0, 0)+local+min(budget, c.limits.credit+1) {
+				t.Errorf("beside %d of the daemon: %d slots and a budget of %d", local, slots, budget)
 			}
 		})
 	}

@@ -281,6 +281,8 @@ func noBackend(h *negotiate.Hello, rejected []negotiate.Rejected) *negotiate.Ref
 			return 0
 		case negotiate.ReasonNotOffered:
 			return 1
+		case negotiate.ReasonOverZenoh:
+			return 3 // that is a way on, whatever became of the better ones
 		}
 		return 2
 	}

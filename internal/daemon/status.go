@@ -28,6 +28,7 @@ type Status struct {
 	Cameras []CameraStatus              `json:"cameras"`
 	Streams []StreamStatus              `json:"streams"`
 	Refused map[negotiate.Reason]uint64 `json:"refused,omitempty"`
+	Zenoh   *ZenohStatus                `json:"zenoh,omitempty"` // absent: not used
 	// Truncated is set when something was left out to fit into a message:
 	// subscribers first, then the end of long problems, then whole streams and
 	// cameras.
@@ -67,6 +68,9 @@ func (d *Daemon) Status() Status {
 			st.Streams = append(st.Streams, s.status())
 		}
 	}
+	if d.network != nil {
+		st.Zenoh = d.network.status()
+	}
 	d.server.mu.Lock()
 	st.Refused = maps.Clone(d.server.refused)
 	d.server.mu.Unlock()
@@ -86,9 +90,7 @@ func (d *Daemon) list() negotiate.StreamList {
 		}
 		for _, s := range streams {
 			i := s.info()
-			for _, b := range s.backends() {
-				i.Subscribed += len(b.Subscribers())
-			}
+			i.Subscribed = s.subscribed()
 			l.Streams = append(l.Streams, i)
 		}
 	}
@@ -145,7 +147,7 @@ func fit(st Status, room int) (json.RawMessage, error) {
 	st.Truncated = true
 	st.Streams, st.Cameras = slices.Clone(st.Streams), slices.Clone(st.Cameras)
 	for i := range st.Streams {
-		st.Streams[i].Subscribers = nil
+		st.Streams[i].Subscribers, st.Streams[i].Topics = nil, nil
 	}
 	if b, err = json.Marshal(st); err != nil || len(b) <= room {
 		return b, err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/seed-3c7e7623/camd/backend"
+	"github.com/seed-3c7e7623/camd/backend/cpu"
 	"github.com/seed-3c7e7623/camd/backend/shm"
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/frame"
@@ -26,6 +27,7 @@ type stream struct {
 	camera *camera
 	output output
 	shm    *shm.Backend
+	cpu    *cpu.Backend // nil: not published over Zenoh
 
 	generation atomic.Uint64
 
@@ -62,11 +64,17 @@ func newStream(c *camera, name string) *stream {
 		ProbeTimeout: shm.DefaultProbeTimeout, ForceAfter: c.limits.forceAfter(),
 		Quarantine: &c.d.quarantine, Log: c.d.log.With("camera", c.spec.Name),
 	}
+	s.cpu = newCPU(c, s.name, name, s.output)
 	return s
 }
 
 // backends are the ways out, best first.
-func (s *stream) backends() []backend.Backend { return []backend.Backend{s.shm} }
+func (s *stream) backends() []backend.Backend {
+	if s.cpu == nil {
+		return []backend.Backend{s.shm}
+	}
+	return []backend.Backend{s.shm, s.cpu}
+}
 
 // candidates is what can be offered now.
 func (s *stream) candidates() []negotiate.Candidate {
@@ -103,7 +111,11 @@ func (s *stream) openRing(f, out capture.Format, scaled bool) (*writer, error) {
 	first := s.writer == nil
 	s.mu.Unlock()
 
-	slots, budget := s.camera.limits.memory(out.Held)
+	local := 0
+	if s.cpu != nil {
+		local = cpu.Credit
+	}
+	slots, budget, tight := s.camera.limits.memory(out.Held, local)
 	if need := max(out.Held, 1) + 2; slots < need {
 		return nil, fmt.Errorf("%w: %s: slots=%d, this source needs at least %d", capture.ErrConfig, s.name, slots, need)
 	}
@@ -125,6 +137,9 @@ func (s *stream) openRing(f, out capture.Format, scaled bool) (*writer, error) {
 	w := s.writer
 	s.mu.Unlock()
 	s.shm.SetRing(r) // retires the ring before
+	if s.cpu != nil {
+		s.cpu.SetRing(r, out.Color, tight)
+	}
 	return w, nil
 }
 
@@ -141,7 +156,12 @@ func (s *stream) newRing(f capture.Format, epoch uint64, slots, budget int, besi
 }
 
 // close ends the stream's memory in this process.
-func (s *stream) close() { s.shm.SetRing(nil) }
+func (s *stream) close() {
+	s.shm.SetRing(nil)
+	if s.cpu != nil {
+		s.cpu.Close()
+	}
+}
 
 // info implements what shm.Backend and lists ask for.
 func (s *stream) info() negotiate.StreamInfo {
@@ -157,6 +177,9 @@ func (s *stream) info() negotiate.StreamInfo {
 	i.Clock = s.out.Clock.String()
 	i.Stamp, i.FrameID = s.output.stamp, s.output.frameID
 	i.Epoch = s.epoch
+	if s.cpu != nil {
+		i.Topic, i.Domain = s.cpu.Topic(), s.cpu.Domain()
+	}
 	return i
 }
 
@@ -307,6 +330,7 @@ type StreamStatus struct {
 	HostCopies  float64              `json:"host_copies"`
 	AgeMS       int64                `json:"age_ms"` // of the newest frame; -1 before the first
 	Ring        *RingStatus          `json:"ring,omitempty"`
+	Topics      []cpu.TopicStatus    `json:"topics,omitempty"` // of ROS 2, over Zenoh
 	Subscribers []backend.Subscriber `json:"subscribers_detail"`
 }
 
@@ -322,12 +346,28 @@ type RingStatus struct {
 	Ended      uint64 `json:"ended"`
 }
 
+// subscribed counts subscribers; those over Zenoh, of whom is only known that
+// there are some, as one.
+func (s *stream) subscribed() int {
+	n := 0
+	for _, b := range s.backends() {
+		n += len(b.Subscribers())
+	}
+	if s.cpu != nil && s.cpu.Wanted() {
+		n++
+	}
+	return n
+}
+
 func (s *stream) status() StreamStatus {
 	out := StreamStatus{StreamInfo: s.info(), AgeMS: -1, Subscribers: []backend.Subscriber{}}
 	for _, b := range s.backends() {
 		out.Subscribers = append(out.Subscribers, b.Subscribers()...)
 	}
-	out.Subscribed = len(out.Subscribers)
+	out.Subscribed = s.subscribed()
+	if s.cpu != nil {
+		out.Topics = s.cpu.Topics()
+	}
 	now := linux.Monotonic()
 	s.mu.Lock()
 	defer s.mu.Unlock()
