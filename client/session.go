@@ -73,7 +73,7 @@ func (o *options) zenohConfig() (*config.Config, error) {
 	if c == nil {
 		var err error
 		if c, err = config.FromEnv(os.Getenv); err != nil {
-			return nil, fmt.Errorf("Zenoh configuration: %w", err)
+			return nil, fmt.Errorf("configuration of Zenoh: %w", err)
 		}
 	}
 	own := *c
@@ -155,7 +155,7 @@ func (s realSession) Close() error {
 // noRouter is the error for a router that does not answer.
 func noRouter(c *config.Config, err error) error {
 	if errors.Is(err, zenoh.ErrConfig) {
-		return fmt.Errorf("Zenoh configuration: %w", err)
+		return fmt.Errorf("configuration of Zenoh: %w", err)
 	}
 	return fmt.Errorf("%w at %s (%w); ROS 2 starts one with: ros2 run rmw_zenoh_cpp rmw_zenohd", ErrNoRouter, endpoints(c), err)
 }

@@ -153,7 +153,7 @@ Ctrl-C ends early and keeps what was measured.`,
 			b.compat = bench.AppendZED
 		}
 		return b.phases(cmd.Context(), args[0], *dir, list, bench.Phase{
-			Stream: streamName(args[0]), Samples: flags.samples, Warmup: flags.warmup, Touch: *touch, Pixel: *pixel,
+			Stream: args[0], Samples: flags.samples, Warmup: flags.warmup, Touch: *touch, Pixel: *pixel,
 			Timeout: time.Duration(flags.timeout), LoadPeriod: flags.loadPeriod, LoadWindow: flags.loadWindow,
 			Options: append(dirOption(*dir),
 				client.WithLogger(flags.log.Logger(cmd.ErrOrStderr())), client.WithName(cmd.CommandPath()),
@@ -197,7 +197,7 @@ func (b *benchRun) phases(ctx context.Context, asked, dir string, list []negotia
 		}
 	}
 	if err != nil {
-		err = explainUnknown(ctx, b.world, asked, dir, err)
+		err = explainUnknown(ctx, b.world, asked, dirOption(dir), err)
 	}
 	return b.finish(folder, bench.Table, err)
 }

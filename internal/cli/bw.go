@@ -4,6 +4,8 @@
 package cli
 
 import (
+	"strings"
+
 	"github.com/spf13/cobra"
 
 	"github.com/seed-3c7e7623/camd/internal/measure"
@@ -19,7 +21,7 @@ type bwMeter struct {
 }
 
 func (b *bwMeter) frame(f heldFrame) (bool, error) {
-	n := f.Meta().Bytes
+	n := f.MessageBytes()
 	b.window.Add(f.HeldNanos(), n)
 	b.size.Add(int64(n))
 	b.total += uint64(max(n, 0))
@@ -32,7 +34,7 @@ func (b *bwMeter) begin() string {
 	if b.format != "text" {
 		return ""
 	}
-	return "Subscribed to [/" + b.stream + "]"
+	return "Subscribed to [/" + strings.TrimPrefix(b.stream, "/") + "]"
 }
 
 func (b *bwMeter) tick(nowNanos int64) string {
@@ -79,19 +81,21 @@ func newBw(w world) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bw STREAM",
 		Short: "Print the bandwidth of a stream, as ros2 topic bw does",
-		Long: `Print the bytes per second of a stream, as ros2 topic bw does, once a second.
+		Long: `Print the bytes per second of a stream, as ros2 topic bw does, once a second. Of
+frames that come by cpu it counts the whole ROS messages, as ros2 topic bw does.
 With --format json or csv there is one summary at the end.`,
 		Example: "  camsub bw test/color --duration 10s",
 		Args:    OneArg("stream", streamExample),
 	}
 	flags := addMeasureFlags(cmd)
+	flags.complete(w, cmd)
 	format := formatFlag(cmd, "text", "json", "csv")
 	window := windowFlag(cmd.Flags(), "frames", measure.DefaultBandwidthWindow)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := checkWindow(*window); err != nil {
 			return err
 		}
-		m := &bwMeter{format: format.value, stream: streamName(args[0]), window: measure.NewBandwidth(*window)}
+		m := &bwMeter{format: format.value, stream: args[0], window: measure.NewBandwidth(*window)}
 		r, err := flags.runner(w, cmd, args[0], m)
 		if err != nil {
 			return err

@@ -103,6 +103,7 @@ camera has come to its end, but goes on through a restart of camd. Colour pictur
 		Args:    OneArg("stream", streamExample),
 	}
 	flags := addMeasureFlags(cmd)
+	flags.complete(w, cmd)
 	format := formatFlag(cmd, "y4m", "raw")
 	name := cmd.Flags().StringP("output", "o", "-", "`file` to write; - is stdout")
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {

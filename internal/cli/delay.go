@@ -83,11 +83,14 @@ func newDelay(w world) *cobra.Command {
 		Use:   "delay STREAM",
 		Short: "Print how old frames are when they arrive, as ros2 topic delay does",
 		Long: `Print the time from a frame's capture to its arrival, as ros2 topic delay
-does, once a second. With --format json or csv there is one summary at the end.`,
+does, once a second. With --format json or csv there is one summary at the end.
+Of a ROS 2 topic it is the time since the stamp in the header, by two clocks if
+the publisher is on another host: they must be synchronised.`,
 		Example: "  camsub delay test/color --duration 10s",
 		Args:    OneArg("stream", streamExample),
 	}
 	flags := addMeasureFlags(cmd)
+	flags.complete(w, cmd)
 	format := formatFlag(cmd, "text", "json", "csv")
 	window := windowFlag(cmd.Flags(), "frames", measure.DefaultDelayWindow)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {

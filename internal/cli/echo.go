@@ -113,6 +113,7 @@ slow, frames are missing in between.`,
 		Args:    OneArg("stream", streamExample),
 	}
 	flags := addMeasureFlags(cmd)
+	flags.complete(w, cmd)
 	once := cmd.Flags().Bool("once", false, "end after one frame, as --count 1")
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		if *once {
@@ -121,7 +122,7 @@ slow, frames are missing in between.`,
 			}
 			flags.limits.count = 1
 		}
-		m := &echoMeter{stream: streamName(args[0])}
+		m := &echoMeter{stream: args[0]}
 		r, err := flags.runner(w, cmd, args[0], m)
 		if err != nil {
 			return err

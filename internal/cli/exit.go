@@ -51,6 +51,7 @@ var exitCodes = []struct {
 	{client.ErrNotAvailable, ExitUnavailable},
 	{client.ErrUnknownStream, ExitNotFound},
 	{client.ErrNoDaemon, ExitNotFound},
+	{client.ErrNoRouter, ExitNotFound},
 	{negotiate.ErrSocketUnreachable, ExitNotFound},
 	{client.ErrClosed, ExitNotFound},
 	{capture.ErrDeviceNotFound, ExitNotFound},

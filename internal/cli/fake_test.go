@@ -41,8 +41,10 @@ type fakeStream struct {
 	missed   uint64
 	change   func(n int, f *fakeFrame) // may alter frame n, 0 first
 
-	listed  []client.Daemon
-	refused error // of Subscribe
+	listed   []client.Daemon
+	topics   []client.Topic // nil: no router
+	overhead int            // bytes of a message beside the frame
+	refused  error          // of Subscribe
 
 	taken, released int
 	closed          bool
@@ -63,6 +65,7 @@ func (f *fakeFrame) Data() []byte             { return f.data }
 func (f *fakeFrame) Meta() frame.Meta         { return f.meta }
 func (f *fakeFrame) Geometry() frame.Geometry { return f.geometry }
 func (f *fakeFrame) HeldNanos() int64         { return f.held }
+func (f *fakeFrame) MessageBytes() int        { return f.meta.Bytes + f.stream.overhead }
 func (f *fakeFrame) Valid() error             { return f.valid }
 func (f *fakeFrame) Release()                 { f.stream.released++ }
 
@@ -116,6 +119,12 @@ func (s *fakeStream) world() world {
 				return nil, fmt.Errorf("%w in /run/camd", client.ErrNoDaemon)
 			}
 			return s.listed, nil
+		},
+		topics: func(context.Context, ...client.Option) ([]client.Topic, error) {
+			if s.topics == nil {
+				return nil, fmt.Errorf("%w at tcp/localhost:7447", client.ErrNoRouter)
+			}
+			return s.topics, nil
 		},
 		now: now, realtime: now,
 	}

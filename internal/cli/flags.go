@@ -69,17 +69,10 @@ func (d *directory) Set(text string) error {
 	return nil
 }
 
-// dirOption is nothing for "": the usual directories are then searched.
-func dirOption(dir string) []client.Option {
-	if dir == "" {
-		return nil
-	}
-	return []client.Option{client.WithRuntimeDir(dir)}
-}
-
 // pathFlags choose how frames come.
 type pathFlags struct {
-	dir     *string
+	*placeFlags
+	wait    bool
 	accept  []negotiate.Backend
 	require *oneOf
 	wake    *oneOf
@@ -91,25 +84,33 @@ var backendNames = []string{string(negotiate.BackendCUDA), string(negotiate.Back
 
 func addPathFlags(fs *pflag.FlagSet) *pathFlags {
 	p := &pathFlags{
-		dir:     dirFlag(fs),
-		require: newOneOf("", backendNames...),
-		wake:    newOneOf(string(negotiate.WakeFutex), string(negotiate.WakeFutex), string(negotiate.WakePipe)),
+		placeFlags: addPlaceFlags(fs),
+		require:    newOneOf("", backendNames...),
+		wake:       newOneOf(string(negotiate.WakeFutex), string(negotiate.WakeFutex), string(negotiate.WakePipe)),
 	}
-	fs.Var((*backends)(&p.accept), "accept", "`backends` that may be used, for example shm,cpu (default shm); cuda implies cpu")
+	fs.Var((*backends)(&p.accept), "accept", "`backends` that may be used, for example shm,cpu (default shm, of a ROS 2 topic cpu); cuda implies cpu")
 	fs.Var(p.require, "require", "fail with exit code 5 unless frames come by this backend")
 	fs.Var(p.wake, "wake", "how to be woken for a frame")
 	fs.Var((*credit)(&p.credit), "credit", fmt.Sprintf("`number` of frames to hold at a time, 1 to %d (default %d)", ring.MaxCredit, client.DefaultCredit))
+	fs.BoolVar(&p.wait, "wait", false, "wait for a publisher of a ROS 2 topic that nobody publishes")
 	p.log = AddLogFlags(fs, "error") // notes say what happens
 	return p
 }
 
 // options checks the flags and turns them into those of the client.
 func (p *pathFlags) options(program string, stderr io.Writer) ([]client.Option, error) {
-	opts := append(dirOption(*p.dir),
+	opts, err := p.placeFlags.options()
+	if err != nil {
+		return nil, err
+	}
+	opts = append(opts,
 		client.WithLogger(p.log.Logger(stderr)),
 		client.WithName(program),
 		client.WithWake(negotiate.WakeKind(p.wake.value)),
 	)
+	if p.wait {
+		opts = append(opts, client.WithUnpublished())
+	}
 	accept := p.accept
 	if required := negotiate.Backend(p.require.value); required != "" {
 		if len(accept) == 0 {

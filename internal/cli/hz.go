@@ -91,6 +91,7 @@ at the end.`,
 		Args:    OneArg("stream", streamExample),
 	}
 	flags := addMeasureFlags(cmd)
+	flags.complete(w, cmd)
 	format := formatFlag(cmd, "text", "json", "csv")
 	window := windowFlag(cmd.Flags(), "intervals", measure.DefaultRateWindow)
 	hold := cmd.Flags().String("hold", "", "keep every frame this `time`, or \"forever\", to see what a slow reader does")

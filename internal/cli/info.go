@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/frame"
 )
 
@@ -47,6 +48,10 @@ func infoText(s foundStream) string {
 	line("frame_id", s.FrameID)
 	line("epoch", fmt.Sprint(s.Epoch))
 	line("subscribers", fmt.Sprint(s.Subscribed))
+	line("topic", s.Topic)
+	if s.Topic != "" {
+		line("domain", fmt.Sprint(s.Domain))
+	}
 	line("host", s.Host)
 	line("dir", s.Dir)
 	return strings.TrimSuffix(b.String(), "\n")
@@ -54,21 +59,31 @@ func infoText(s foundStream) string {
 
 func newInfo(w world) *cobra.Command {
 	cmd := &cobra.Command{
-		Use:               "info STREAM",
-		Short:             "Show what is known about a stream",
-		Args:              OneArg("stream", streamExample),
-		ValidArgsFunction: completeStream(w),
+		Use:   "info STREAM",
+		Short: "Show what is known about a stream",
+		Long: `Show what is known about a stream of camd, or about a ROS 2 image topic: its
+type and type hash, and node, QoS and GID of each publisher and subscriber.`,
+		Example: "  camsub info test/color\n  camsub info /front/color/image_raw",
+		Args:    OneArg("stream", streamExample),
 	}
 	format := formatFlag(cmd, "text", "json")
-	dir := dirFlag(cmd.Flags())
+	place := addPlaceFlags(cmd.Flags())
+	cmd.ValidArgsFunction = completeStream(w, place)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
-		daemons, err := w.list(cmd.Context(), dirOption(*dir)...)
+		opts, err := place.options()
+		if err != nil {
+			return err
+		}
+		if client.IsTopic(args[0]) {
+			return topicInfo(cmd, w, opts, args[0], format.value)
+		}
+		daemons, err := w.list(cmd.Context(), opts...)
 		if err != nil {
 			return err
 		}
 		streams := streamsOf(daemons)
 		for _, s := range streams {
-			if s.Name != streamName(args[0]) {
+			if s.Name != args[0] {
 				continue
 			}
 			if format.value == "json" {

@@ -105,10 +105,10 @@ func (l *latencyMeter) end(s summary) (string, error) {
 func (l *latencyMeter) table(s summary) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "latency of %s by %s", s.stream, s.path.Backend)
-	if s.path.Wake != "" {
-		fmt.Fprintf(&b, " (%s)", s.path.Wake)
+	if over := s.path.Over(); over != "" {
+		fmt.Fprintf(&b, " (%s)", over)
 	}
-	fmt.Fprintf(&b, ", %d frames, %d missed, times in µs\n", l.times[readyToHeld].Count(), s.stats.Missed)
+	fmt.Fprintf(&b, ", %d frames, %d missed, times in µs\n", max(l.times[readyToHeld].Count(), l.times[publishToHeld].Count()), s.stats.Missed)
 	out := tabwriter.NewWriter(&b, 0, 0, 2, ' ', tabwriter.AlignRight)
 	fmt.Fprintln(out, "\tcount\tmin\tmean\tstddev\tp50\tp90\tp99\tp99.9\tmax\t")
 	micro := func(nanos float64) string { return strconv.FormatFloat(nanos/1000, 'f', 1, 64) }
@@ -139,11 +139,17 @@ func newLatency(w world) *cobra.Command {
 from publish (hand-over began) and from capture until this process held it, and
 the period between frames. One table at the end; --format csv prints tidy rows
 in nanoseconds. p99.9 needs 10,000 frames. Frames that were ready before the
-subscription began do not count.`,
+subscription began do not count.
+
+Of frames that come by cpu (ROS 2 topics), publish is the time that the
+publisher wrote beside the message, and capture that in its header, both by the
+publisher's clock: across hosts these rows mean nothing unless the clocks are
+synchronised, nor when a clock was set meanwhile. Ready is not known.`,
 		Example: "  camsub latency test/color --count 300 --format csv",
 		Args:    OneArg("stream", streamExample),
 	}
 	flags := addMeasureFlags(cmd)
+	flags.complete(w, cmd)
 	format := formatFlag(cmd, "text", "json", "csv")
 	runID := cmd.Flags().String("run-id", "", "first column of the CSV (default: the time, UTC)")
 	phase := cmd.Flags().String("phase", "steady", "second column of the CSV")

@@ -10,6 +10,8 @@ import (
 	"text/tabwriter"
 
 	"github.com/spf13/cobra"
+
+	"github.com/seed-3c7e7623/camd/client"
 )
 
 // rate is the nominal rate of a stream in frames per second; 0 = not known.
@@ -67,31 +69,42 @@ func newList(w world) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "list",
 		Aliases: []string{"ls"},
-		Short:   "List the streams of every camd on this host",
-		Args:    NoArgs,
+		Short:   "List the streams of every camd on this host, and the ROS 2 image topics",
+		Long: `List the streams of every camd on this host and, where a Zenoh router answers,
+the ROS 2 image topics that somebody publishes: those of the domain of --domain
+or $ROS_DOMAIN_ID, else of every one.`,
+		Args: NoArgs,
 	}
 	format := formatFlag(cmd, "text", "json", "csv")
-	dir := dirFlag(cmd.Flags())
+	place := addPlaceFlags(cmd.Flags())
+	verbose := cmd.Flags().BoolP("verbose", "v", false, "say on standard error why there are no streams or no topics")
 	cmd.RunE = func(cmd *cobra.Command, _ []string) error {
-		daemons, err := w.list(cmd.Context(), dirOption(*dir)...)
+		opts, err := place.options()
 		if err != nil {
 			return err
 		}
-		streams := streamsOf(daemons)
+		streams, topics, err := findAll(cmd, w, opts, *verbose)
+		if err != nil {
+			return err
+		}
 		var text string
 		switch format.value {
 		case "json":
 			text, err = jsonText(struct {
-				Streams []foundStream `json:"streams"`
-			}{append([]foundStream{}, streams...)})
+				Streams []foundStream  `json:"streams"`
+				Topics  []client.Topic `json:"topics,omitempty"`
+			}{append([]foundStream{}, streams...), topics})
 		case "csv":
 			rows := [][]string{listColumns}
 			for _, s := range streams {
 				rows = append(rows, s.columns())
 			}
+			if len(topics) > 0 {
+				rows = csvWithTopics(rows, topics)
+			}
 			text = csvText(rows)
 		default:
-			text = listTable(streams)
+			text = listTables(streams, topics)
 		}
 		if err != nil {
 			return err

@@ -19,6 +19,11 @@ func addMeasureFlags(cmd *cobra.Command) *measureFlags {
 	return &measureFlags{limits: addLimitFlags(fs), path: addPathFlags(fs)}
 }
 
+// complete offers the names of streams where cmd takes one.
+func (m *measureFlags) complete(w world, cmd *cobra.Command) {
+	cmd.ValidArgsFunction = completeStream(w, m.path.placeFlags)
+}
+
 // runner builds the runner for a command, or fails with a usage error.
 func (m *measureFlags) runner(w world, cmd *cobra.Command, asked string, meter meter) (*runner, error) {
 	opts, err := m.path.options(cmd.CommandPath(), cmd.ErrOrStderr())
@@ -26,7 +31,7 @@ func (m *measureFlags) runner(w world, cmd *cobra.Command, asked string, meter m
 		return nil, err
 	}
 	return &runner{
-		world: w, asked: asked, stream: streamName(asked), limits: m.limits, dir: *m.path.dir, opts: opts,
+		world: w, asked: asked, stream: asked, limits: m.limits, found: m.path.found(), opts: opts,
 		stdout: cmd.OutOrStdout(), notes: &notes{out: cmd.ErrOrStderr(), program: cmd.Root().Name()},
 		meter: meter,
 	}, nil

@@ -6,6 +6,8 @@ package cli
 import (
 	"fmt"
 	"io"
+	"maps"
+	"slices"
 	"strings"
 	"sync"
 
@@ -45,7 +47,7 @@ func (n *notes) subscribed(stream string, sub subscription) {
 	}
 	info := sub.Info()
 	text := fmt.Sprintf("%s: waiting for the first frame", stream)
-	if info.State != "" {
+	if info.State != "" && info.Topic == "" {
 		text += fmt.Sprintf(", camera %s is %s", info.Camera, info.State)
 	}
 	if info.Problem != "" {
@@ -78,14 +80,27 @@ func (n *notes) sayPath(stream string, sub subscription) bool {
 func pathText(stream string, path client.Path, info negotiate.StreamInfo) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s by %s", stream, path.Backend)
-	if path.Wake != "" {
-		fmt.Fprintf(&b, " (%s)", path.Wake)
+	if over := path.Over(); over != "" {
+		fmt.Fprintf(&b, " (%s)", over)
 	}
 	fmt.Fprintf(&b, ", %v", info.Geometry)
 	if better := negotiate.Better(path.Rejected, path.Backend); len(better) > 0 {
 		b.WriteString("; not " + negotiate.Summary(better))
 	}
 	return b.String()
+}
+
+// ignored says how many messages were no frames. The first of each kind was
+// said when it came.
+func (n *notes) ignored(stream string, st client.Stats) {
+	if len(st.Ignored) == 0 {
+		return
+	}
+	var parts []string
+	for _, reason := range slices.Sorted(maps.Keys(st.Ignored)) {
+		parts = append(parts, fmt.Sprintf("%s %d", reason, st.Ignored[reason]))
+	}
+	n.say("%s: messages ignored: %s", stream, strings.Join(parts, ", "))
 }
 
 // event says what changed. The first connection is said by sayPath.

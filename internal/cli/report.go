@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/internal/measure"
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
@@ -24,12 +25,17 @@ type measurement struct {
 	Missed     uint64               `json:"missed"` // published between them and not taken
 	Reconnects uint64               `json:"reconnects"`
 	Verify     *verifyResult        `json:"verify,omitempty"`
+
+	// By cpu: messages that are no frames, by reason, and how often the system
+	// clock was set, after which ages are not to be relied on.
+	Ignored    map[client.IgnoreReason]uint64 `json:"ignored,omitempty"`
+	ClockSteps uint64                         `json:"clock_steps,omitempty"`
 }
 
 func (s summary) head(command string) measurement {
 	m := measurement{
 		Command: command, Stream: s.stream, Backend: s.path.Backend, Wake: s.path.Wake, Rejected: negotiate.Better(s.path.Rejected, s.path.Backend),
-		Duration: float64(s.tookNanos) / 1e9, Frames: s.frames, Missed: s.stats.Missed, Reconnects: s.stats.Reconnects,
+		Duration: float64(s.tookNanos) / 1e9, Frames: s.frames, Missed: s.stats.Missed, Reconnects: s.stats.Reconnects, Ignored: s.stats.Ignored, ClockSteps: s.stats.ClockSteps,
 	}
 	if s.verifyUsed {
 		m.Verify = &s.verify

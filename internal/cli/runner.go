@@ -52,7 +52,7 @@ type runner struct {
 	asked  string // what the user wrote
 	stream string
 	limits *limitFlags
-	dir    string
+	found  []client.Option // of what tells which streams there are
 	opts   []client.Option
 	pace   pace
 	stdout io.Writer
@@ -86,6 +86,9 @@ func (r *runner) run(ctx context.Context) error {
 	r.cancel = cancel
 	r.waiting.Store(r.now())
 	r.opts = append(r.opts, client.WithEvents(r.event))
+	if r.fresh {
+		r.opts = append(r.opts, client.WithoutHistory())
+	}
 
 	var watched sync.WaitGroup
 	defer watched.Wait()
@@ -180,6 +183,7 @@ func (r *runner) handle(ctx context.Context, f heldFrame) (bool, error) {
 
 // measure shows a frame to the meter, unless it was there before.
 func (r *runner) measure(f heldFrame) (bool, error) {
+	// Frames that come by cpu say nothing about when they were ready.
 	if ready := f.Meta().ReadyNanos; r.fresh && ready != 0 && ready < r.began.Load() {
 		r.skipped++
 		if r.skip != nil {
@@ -227,6 +231,7 @@ func (r *runner) finish(began int64, err error) error {
 	} else if printErr := r.print(text); printErr != nil {
 		err = errors.Join(err, printErr)
 	}
+	r.notes.ignored(r.stream, s.stats)
 	if s.verifyUsed {
 		r.notes.say("verified %d frames: %d torn, %d stale, %d gaps", s.verify.Frames, s.verify.Torn, s.verify.Stale, s.stats.Missed)
 		if bad := s.verify.err(); bad != nil {
@@ -275,7 +280,7 @@ func causeOr(ctx context.Context, err error) error {
 
 // explain adds the names of known streams to an unknown one.
 func (r *runner) explain(ctx context.Context, err error) error {
-	return explainUnknown(ctx, r.world, r.asked, r.dir, err)
+	return explainUnknown(ctx, r.world, r.asked, r.found, err)
 }
 
 // info is what the daemon said about the stream when the frames at hand began.
@@ -284,7 +289,7 @@ func (r *runner) info() negotiate.StreamInfo { return r.sub.Info() }
 // state is what the daemon says about a stream now; ok is false if it is not
 // to be had.
 func (r *runner) state(ctx context.Context) (negotiate.StreamInfo, bool) {
-	daemons, err := r.list(ctx, dirOption(r.dir)...)
+	daemons, err := r.list(ctx, r.found...)
 	if err != nil {
 		return negotiate.StreamInfo{}, false
 	}

@@ -79,8 +79,9 @@ depth keep their values in .png and .ppm.`,
 	fs.Var(&limits.timeout, "timeout", "fail with exit code 6 when no frame comes for this time")
 	fs.BoolVar(&limits.verify, "verify", false, "check the frame at take and at release")
 	flags := &measureFlags{limits: limits, path: addPathFlags(fs)}
+	flags.complete(w, cmd)
 	cmd.RunE = func(cmd *cobra.Command, args []string) (err error) {
-		m := &shotMeter{stream: streamName(args[0]), format: picture.Format(format.value), out: &output{name: *name, stdout: cmd.OutOrStdout()}}
+		m := &shotMeter{stream: args[0], format: picture.Format(format.value), out: &output{name: *name, stdout: cmd.OutOrStdout()}}
 		if *name == "" {
 			return Usagef("%s: where to? For example: %s %s -o x.png", args[0], cmd.CommandPath(), args[0])
 		}

@@ -90,7 +90,7 @@ func TestSnapshotToStdout(t *testing.T) {
 		t.Errorf("exit %d, %q", code, stdout)
 	}
 	mustContain(t, "stderr", stderr, "-: frame 1 of test/color, 5x3 mono8, 15 bytes of raw\n")
-	code, stdout, _ = grey(t).run(t, "snapshot", "/test/color", "-o", "-")
+	code, stdout, _ = grey(t).run(t, "snapshot", "test/color", "-o", "-")
 	if code != 0 || !strings.HasPrefix(stdout, "\x89PNG\r\n\x1a\n") {
 		t.Errorf("without --format: exit %d, %q", code, stdout)
 	}

@@ -42,52 +42,93 @@ func namesOf(streams []foundStream) []string {
 	return slices.Compact(names)
 }
 
-// streamName is the stream that an argument means. Users of ROS write the slash
-// of a topic before it, which no name of a camera has.
-func streamName(arg string) string { return strings.TrimPrefix(arg, "/") }
-
 // unknownStream says which streams there are. It wraps client.ErrUnknownStream.
 func unknownStream(stream string, known []string) error {
 	if len(known) == 0 {
 		return fmt.Errorf("%w %q: camd runs, but has no streams", client.ErrUnknownStream, stream)
 	}
-	return fmt.Errorf("%w %q%s\nknown are: %s", client.ErrUnknownStream, stream, didYouMean(streamName(stream), known), strings.Join(known, ", "))
+	return fmt.Errorf("%w %q%s\nknown are: %s", client.ErrUnknownStream, stream, didYouMean(stream, known), strings.Join(known, ", "))
+}
+
+// unknownTopic says which image topics there are, why the one is not among
+// them, and that the name without its slash is a stream where it is one. It
+// wraps client.ErrUnknownStream.
+func unknownTopic(topic, why string, topics, streams []string) error {
+	var b strings.Builder
+	if why != "" {
+		b.WriteString(": " + why)
+	}
+	if name := strings.TrimPrefix(topic, "/"); slices.Contains(streams, name) {
+		b.WriteString(", did you mean the stream " + name + " of camd?")
+	} else {
+		b.WriteString(didYouMean(topic, topics))
+	}
+	if len(topics) > 0 {
+		b.WriteString("\nknown image topics are: " + strings.Join(topics, ", "))
+	}
+	return fmt.Errorf("%w %q%s", client.ErrUnknownStream, topic, b.String())
 }
 
 // explainUnknown adds the names of known streams to an error that says that a
-// stream is unknown; other errors pass.
-func explainUnknown(ctx context.Context, w world, stream, dir string, err error) error {
+// stream is unknown; other errors pass. found are the options of where to look.
+func explainUnknown(ctx context.Context, w world, stream string, found []client.Option, err error) error {
+	if errors.Is(err, client.ErrNoRouter) && client.IsTopic(stream) {
+		return explainNoRouter(ctx, w, stream, found, err)
+	}
 	if !errors.Is(err, client.ErrUnknownStream) {
 		return err
 	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	var known []string
-	if refused := new(client.RefusedError); errors.As(err, &refused) {
-		known = refused.Refusal.Known
+	refused := new(client.RefusedError)
+	if errors.As(err, &refused) {
+		known = slices.Clone(refused.Refusal.Known)
+		slices.Sort(known)
+		known = slices.Compact(known)
+	} else if client.IsTopic(stream) {
+		return err // a name that no topic can have
 	}
-	if daemons, listErr := w.list(ctx, dirOption(dir)...); listErr == nil && len(known) == 0 {
+	daemons, listErr := w.list(ctx, found...)
+	if client.IsTopic(stream) {
+		return unknownTopic(stream, refused.Refusal.Text, known, namesOf(streamsOf(daemons)))
+	}
+	if listErr == nil && len(known) == 0 {
 		known = namesOf(streamsOf(daemons))
 	}
 	return unknownStream(stream, known)
 }
 
-// completeStream offers the names of streams to the shell.
-func completeStream(w world) cobra.CompletionFunc {
-	return func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
+// explainNoRouter says that the name without its slash is a stream where it is
+// one: for that no router is needed.
+func explainNoRouter(ctx context.Context, w world, topic string, found []client.Option, err error) error {
+	ctx, cancel := context.WithTimeout(ctx, time.Second)
+	defer cancel()
+	daemons, listErr := w.list(ctx, found...)
+	if name := strings.TrimPrefix(topic, "/"); listErr == nil && slices.Contains(namesOf(streamsOf(daemons)), name) {
+		return fmt.Errorf("%w; a name with a slash in front is a ROS 2 topic, the stream of camd is called %s", err, name)
+	}
+	return err
+}
+
+// completeStream offers the names of streams and image topics to the shell. p
+// may be nil.
+func completeStream(w world, p *placeFlags) cobra.CompletionFunc {
+	return func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
 		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 		defer cancel()
-		dir := ""
-		if f := cmd.Flags().Lookup("runtime-dir"); f != nil {
-			dir = f.Value.String()
+		var found []client.Option
+		if p != nil {
+			found = p.found()
 		}
-		daemons, err := w.list(ctx, dirOption(dir)...)
-		if err != nil {
+		daemons, noDaemon := w.list(ctx, found...)
+		topics, noRouter := w.topics(ctx, found...)
+		if noDaemon != nil && noRouter != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
-		return namesOf(streamsOf(daemons)), cobra.ShellCompDirectiveNoFileComp
+		return append(namesOf(streamsOf(daemons)), namesOfTopics(published(topics))...), cobra.ShellCompDirectiveNoFileComp
 	}
 }

@@ -5,6 +5,7 @@ package cli
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 
@@ -65,21 +66,101 @@ func TestInfoUnknown(t *testing.T) {
 	}
 }
 
-// Users of ROS write the slash of a topic.
+// A slash in front makes it a topic, also where a stream has that name.
 func TestSlashBeforeAStream(t *testing.T) {
-	for _, args := range [][]string{
-		{"info"}, {"hz", "--count", "10"}, {"bw", "--count", "10"}, {"echo", "--once"}, {"cat", "--count", "1", "--format", "raw"},
-	} {
-		plain, slashed := append(args, "test/color"), append(args, "/test/color")
-		_, want, _ := newFake(t).run(t, plain...)
-		code, stdout, stderr := newFake(t).run(t, slashed...)
-		if code != 0 || stdout != want && args[0] != "echo" || stdout == "" || strings.Contains(stderr+stdout, "//") {
-			t.Errorf("%v: exit %d, stdout %q, stderr %q", slashed, code, stdout, stderr)
+	s := newFake(t)
+	s.refused = fmt.Errorf("%w at tcp/localhost:7447", client.ErrNoRouter)
+	want := "camsub: no Zenoh router found at tcp/localhost:7447; a name with a slash in front is a ROS 2 topic, the stream of camd is called test/color\n"
+	for _, command := range []string{"hz", "info"} {
+		if code, _, stderr := s.run(t, command, "/test/color"); code != ExitNotFound || stderr != want {
+			t.Errorf("%s: exit %d, got %q", command, code, stderr)
 		}
 	}
-	code, _, stderr := newFake(t).run(t, "info", "/clip/colr")
-	if want := "camsub: unknown stream \"/clip/colr\", did you mean clip/color?\nknown are: clip/color, test/color\n"; code != ExitNotFound || stderr != want {
+	s.topics = []client.Topic{cameraTopic}
+	want = "camsub: unknown stream \"/test/color\", did you mean the stream test/color of camd?\nknown image topics are: /front/image_raw\n"
+	if code, _, stderr := s.run(t, "info", "/test/color"); code != ExitNotFound || stderr != want {
 		t.Errorf("exit %d, got %q", code, stderr)
+	}
+	want = "camsub: unknown stream \"/front/image_rw\", did you mean /front/image_raw?\nknown image topics are: /front/image_raw\n"
+	if code, _, stderr := s.run(t, "info", "/front/image_rw"); code != ExitNotFound || stderr != want {
+		t.Errorf("exit %d, got %q", code, stderr)
+	}
+}
+
+var cameraTopic = client.Topic{
+	Domain: 7, Name: "/front/image_raw", Type: "sensor_msgs/msg/Image",
+	Publishers: []client.Endpoint{{
+		Node: "/front/driver", GID: "1aa452df55307fa359ef8ce469b4a1ee", Hash: "RIHS01_d31d41a9a4c4bc8eae9be757b0beed306564f7526c88ea6a4588fb9582527d47",
+		QoS: "best effort, volatile, keep last 5", Session: "1234567890abcdef1234567890abcdef",
+	}},
+	Subscribers: []client.Endpoint{{
+		Node: "/viewer", GID: "2d065eea5ec10a10e6de5f79268833e8", Hash: "RIHS01_d31d41a9a4c4bc8eae9be757b0beed306564f7526c88ea6a4588fb9582527d47",
+		QoS: "best effort, volatile, keep last 5", Backends: "cpu:", Session: "8b20917502ee955ac4476e0266340d5c",
+	}},
+}
+
+func TestTopicsGolden(t *testing.T) {
+	alone := client.Topic{Domain: 0, Name: "/only/wanted", Type: "sensor_msgs/msg/Image", Subscribers: cameraTopic.Subscribers}
+	for name, args := range map[string][]string{
+		"topics.txt":      {"list"},
+		"topics.json":     {"list", "--format", "json"},
+		"topics.csv":      {"list", "--format", "csv"},
+		"topic-info.txt":  {"info", "/front/image_raw"},
+		"topic-info.json": {"info", "/front/image_raw", "--format", "json"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newFake(t)
+			s.topics = []client.Topic{cameraTopic, alone}
+			code, stdout, stderr := s.run(t, args...)
+			if code != 0 || stderr != "" {
+				t.Errorf("exit %d, stderr %q", code, stderr)
+			}
+			golden(t, name, stdout)
+		})
+	}
+	s := newFake(t)
+	s.topics, s.listed = []client.Topic{cameraTopic}, nil
+	code, stdout, stderr := s.run(t, "list", "-v")
+	if code != 0 || !strings.HasPrefix(stdout, "TOPIC ") || stderr != "camsub: no camd found in /run/camd\n" {
+		t.Errorf("topics only: exit %d, %q, stderr %q", code, stdout, stderr)
+	}
+	if code, _, stderr := newFake(t).run(t, "list", "-v"); code != 0 || stderr != "camsub: no Zenoh router found at tcp/localhost:7447\n" {
+		t.Errorf("streams only: exit %d, stderr %q", code, stderr)
+	}
+}
+
+// What hz, bw and delay print of a topic is what the tools of ROS print.
+func TestTopicMeasured(t *testing.T) {
+	topic := func() *fakeStream {
+		s := newFake(t)
+		s.path = client.Path{Backend: negotiate.BackendCPU, Topic: "/front/image_raw", Domain: 7, Credit: 2}
+		s.info = negotiate.StreamInfo{Name: "/front/image_raw", Camera: "/front/driver", Topic: "/front/image_raw", Geometry: s.info.Geometry}
+		s.overhead = 60
+		s.change = func(_ int, f *fakeFrame) { f.meta.ReadyNanos = 0 }
+		return s
+	}
+	code, stdout, stderr := topic().run(t, "bw", "/front/image_raw", "--count", "150")
+	if code != 0 || !strings.HasPrefix(stdout, "Subscribed to [/front/image_raw]\n") {
+		t.Errorf("exit %d, %q", code, stdout)
+	}
+	_, document, _ := topic().run(t, "bw", "/front/image_raw", "--count", "100", "--format", "json")
+	mustContain(t, "bw", document, `"bytes": 1234800,`) // 100 messages of 64*48*4 and 60 more
+	if want := "camsub: /front/image_raw by cpu (/front/image_raw over Zenoh, domain 7), 64x48 bgra8\n"; stderr != want {
+		t.Errorf("got %q", stderr)
+	}
+	code, stdout, _ = topic().run(t, "latency", "/front/image_raw", "--count", "20")
+	mustContain(t, "latency", stdout, "latency of /front/image_raw by cpu (/front/image_raw over Zenoh, domain 7), 20 frames")
+	if code != 0 {
+		t.Errorf("exit %d", code)
+	}
+}
+
+func TestPlaceFlags(t *testing.T) {
+	for _, args := range [][]string{{"--domain", "-1"}, {"--domain", "x"}, {"--zenoh-config", "/does/not/exist.json5"}} {
+		code, _, stderr := newFake(t).run(t, append([]string{"list"}, args...)...)
+		if code == 0 || !strings.Contains(stderr, args[0]) {
+			t.Errorf("%v: exit %d, %q", args, code, stderr)
+		}
 	}
 }
 

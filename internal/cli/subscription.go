@@ -18,6 +18,7 @@ type heldFrame interface {
 	Meta() frame.Meta
 	Geometry() frame.Geometry
 	HeldNanos() int64
+	MessageBytes() int
 	Valid() error
 	Release()
 }
@@ -36,6 +37,7 @@ type subscription interface {
 type world struct {
 	subscribe func(ctx context.Context, stream string, opts ...client.Option) (subscription, error)
 	list      func(ctx context.Context, opts ...client.Option) ([]client.Daemon, error)
+	topics    func(ctx context.Context, opts ...client.Option) ([]client.Topic, error)
 	now       func() int64 // CLOCK_MONOTONIC in nanoseconds
 	realtime  func() int64 // CLOCK_REALTIME in nanoseconds
 }
@@ -50,6 +52,7 @@ func realWorld() world {
 			return &clientSubscription{Subscription: s}, nil
 		},
 		list:     client.List,
+		topics:   client.Topics,
 		now:      linux.Monotonic,
 		realtime: linux.Realtime,
 	}

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/seed-3c7e7623/camd/capture"
+	"github.com/seed-3c7e7623/camd/client"
+	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
 // quietAfter is how long a stream may give no frames before its state is said.
@@ -62,6 +64,17 @@ func (r *runner) watch(ctx context.Context, cancel context.CancelCauseFunc) {
 	}
 }
 
+// topicInfo is what the subscription knows, nothing before there is one.
+func (r *runner) topicInfo() negotiate.StreamInfo {
+	r.mu.Lock()
+	sub := r.sub
+	r.mu.Unlock()
+	if sub == nil {
+		return negotiate.StreamInfo{}
+	}
+	return sub.Info()
+}
+
 func (r *runner) waited() time.Duration {
 	since := r.waiting.Load()
 	if since == 0 {
@@ -83,9 +96,20 @@ func (r *runner) tickMeter() error {
 }
 
 // silence says why a stream may give no frames, and whether its camera has come
-// to its end. It asks the daemon, with a
-// time limit of its own so that the watch stays alive.
+// to its end. It asks the daemon, with a time limit of its own so that the
+// watch stays alive; of a topic the subscription knows it.
 func (r *runner) silence(ctx context.Context) (text string, ended bool) {
+	if client.IsTopic(r.stream) {
+		info := r.topicInfo()
+		text = fmt.Sprintf("%s: no frame for %v", r.stream, quietAfter)
+		switch {
+		case info.Problem != "":
+			text += ": " + info.Problem
+		case info.Camera != "":
+			text += ", though " + info.Camera + " publishes it"
+		}
+		return text, false
+	}
 	ctx, cancel := context.WithTimeout(ctx, time.Second)
 	defer cancel()
 	info, ok := r.state(ctx)

@@ -1,0 +1,100 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+
+	"github.com/spf13/pflag"
+
+	"github.com/seed-3c7e7623/camd/client"
+	"github.com/seed-3c7e7623/camd/zenoh/config"
+)
+
+// placeFlags say where streams are looked for: in which runtime directory, and
+// by which Zenoh router and in which domain ROS 2 topics.
+type placeFlags struct {
+	dir     *string
+	file    *string
+	connect *[]string
+	domain  domain
+}
+
+func addPlaceFlags(fs *pflag.FlagSet) *placeFlags {
+	p := &placeFlags{dir: dirFlag(fs), domain: -1}
+	p.file = fs.String("zenoh-config", "", "Zenoh session configuration, a JSON5 `file` (default: $"+config.EnvFile+")")
+	p.connect = fs.StringSlice("connect", nil, "Zenoh router to reach ROS 2 topics by, an `endpoint` (default: the configuration's, else "+client.DefaultRouter+")")
+	fs.Var(&p.domain, "domain", "ROS domain, a `number` (default: $"+client.EnvDomain+", else 0)")
+	return p
+}
+
+// dirOption is nothing for "": the usual directories are then searched.
+func dirOption(dir string) []client.Option {
+	if dir == "" {
+		return nil
+	}
+	return []client.Option{client.WithRuntimeDir(dir)}
+}
+
+// options are nothing where no flag is given.
+func (p *placeFlags) options() ([]client.Option, error) {
+	var opts []client.Option
+	opts = append(opts, dirOption(*p.dir)...)
+	if p.domain >= 0 {
+		opts = append(opts, client.WithDomain(int(p.domain)))
+	}
+	if *p.file == "" && len(*p.connect) == 0 {
+		return opts, nil
+	}
+	c := config.New()
+	err := c.LoadEnv(func(name string) string {
+		if *p.file != "" && name == config.EnvFile {
+			return *p.file
+		}
+		return os.Getenv(name)
+	})
+	if err != nil && *p.file != "" {
+		return nil, fmt.Errorf("--zenoh-config: %w", err)
+	}
+	if err != nil {
+		return nil, err
+	}
+	if len(*p.connect) > 0 {
+		c.Connect.Endpoints = *p.connect
+	}
+	return append(opts, client.WithZenoh(c)), nil
+}
+
+// found are the options of commands beside, which tell what is there. Their
+// errors were told when the command began.
+func (p *placeFlags) found() []client.Option {
+	opts, err := p.options()
+	if err != nil {
+		return nil
+	}
+	return opts
+}
+
+// domain is a flag value: a number from 0 on. Below 0 stands for the default.
+type domain int
+
+func (d *domain) String() string {
+	if *d < 0 {
+		return ""
+	}
+	return strconv.Itoa(int(*d))
+}
+func (d *domain) Type() string { return "number" }
+func (d *domain) Set(text string) error {
+	n, err := strconv.ParseUint(strings.TrimSpace(text), 10, 31)
+	if err != nil {
+		return errors.New("must be a whole number from 0 on")
+	}
+	*d = domain(n)
+	return nil
+}

@@ -1,0 +1,181 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package cli
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"text/tabwriter"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/seed-3c7e7623/camd/client"
+)
+
+// topicWait bounds how long list waits for a Zenoh router that does not answer.
+const topicWait = 1500 * time.Millisecond
+
+// findAll asks camd and ROS at the same time. Only when neither answers it is an
+// error: that of camd, which more people have.
+func findAll(cmd *cobra.Command, w world, opts []client.Option, verbose bool) ([]foundStream, []client.Topic, error) {
+	var daemons []client.Daemon
+	var topics []client.Topic
+	var noDaemon, noRouter error
+	var both sync.WaitGroup
+	both.Go(func() { daemons, noDaemon = w.list(cmd.Context(), opts...) })
+	both.Go(func() {
+		ctx, cancel := context.WithTimeout(cmd.Context(), topicWait)
+		defer cancel()
+		topics, noRouter = w.topics(ctx, opts...)
+	})
+	both.Wait()
+	topics = published(topics)
+	if noDaemon != nil && noRouter != nil {
+		if verbose {
+			return nil, nil, fmt.Errorf("%w; %w", noDaemon, noRouter)
+		}
+		return nil, nil, noDaemon
+	}
+	n := notes{out: cmd.ErrOrStderr(), program: cmd.Root().Name()}
+	for _, err := range []error{noDaemon, noRouter} {
+		if verbose && err != nil {
+			n.say("%v", err)
+		}
+	}
+	return streamsOf(daemons), topics, nil
+}
+
+// published leaves out topics that are only subscribed to.
+func published(topics []client.Topic) []client.Topic {
+	return slices.DeleteFunc(slices.Clone(topics), func(t client.Topic) bool { return len(t.Publishers) == 0 })
+}
+
+func namesOfTopics(topics []client.Topic) []string {
+	var names []string
+	for _, t := range topics {
+		names = append(names, t.Name)
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// nodes are the publishers' names, each once.
+func nodes(t client.Topic) string {
+	var names []string
+	for _, p := range t.Publishers {
+		names = append(names, p.Node)
+	}
+	slices.Sort(names)
+	return strings.Join(slices.Compact(names), " ")
+}
+
+var topicColumns = []string{"domain", "type", "publishers", "node"}
+
+func topicCells(t client.Topic) []string {
+	return []string{strconv.Itoa(t.Domain), t.Type, strconv.Itoa(len(t.Publishers)), nodes(t)}
+}
+
+// listTables shows streams and topics one below the other; what there is none of
+// is left out, except that there is always one table.
+func listTables(streams []foundStream, topics []client.Topic) string {
+	if len(topics) == 0 {
+		return listTable(streams)
+	}
+	var b strings.Builder
+	if len(streams) > 0 {
+		b.WriteString(listTable(streams) + "\n\n")
+	}
+	out := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(out, strings.ToUpper("topic\t"+strings.Join(topicColumns, "\t")+"\tsubscribers"))
+	for _, t := range topics {
+		fmt.Fprintln(out, t.Name+"\t"+strings.Join(topicCells(t), "\t")+"\t"+strconv.Itoa(len(t.Subscribers)))
+	}
+	// Writing into a string cannot fail.
+	_ = out.Flush()
+	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// csvWithTopics adds rows for topics below those of streams, and their columns
+// behind those of streams.
+func csvWithTopics(rows [][]string, topics []client.Topic) [][]string {
+	rows[0] = append(slices.Clone(rows[0]), topicColumns...)
+	for i := range rows[1:] {
+		rows[i+1] = append(rows[i+1], make([]string, len(topicColumns))...)
+	}
+	for _, t := range topics {
+		row := make([]string, len(listColumns))
+		row[0] = t.Name
+		row[slices.Index(listColumns, "subscribers")] = strconv.Itoa(len(t.Subscribers))
+		rows = append(rows, append(row, topicCells(t)...))
+	}
+	return rows
+}
+
+// topicInfo prints a topic; it has several documents if it is there in several
+// domains or with two types.
+func topicInfo(cmd *cobra.Command, w world, opts []client.Option, name, format string) error {
+	topics, err := w.topics(cmd.Context(), opts...)
+	if err != nil {
+		return explainNoRouter(cmd.Context(), w, name, opts, err)
+	}
+	var found []client.Topic
+	for _, t := range topics {
+		if t.Name == name {
+			found = append(found, t)
+		}
+	}
+	if len(found) == 0 {
+		// Without a daemon there are no streams to be meant.
+		daemons, _ := w.list(cmd.Context(), opts...)
+		return unknownTopic(name, "", namesOfTopics(topics), namesOf(streamsOf(daemons)))
+	}
+	for i, t := range found {
+		if format == "json" {
+			if err := printJSON(cmd.OutOrStdout(), t); err != nil {
+				return err
+			}
+			continue
+		}
+		if i > 0 {
+			fmt.Fprintln(cmd.OutOrStdout())
+		}
+		if _, err := fmt.Fprintln(cmd.OutOrStdout(), topicText(t)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// topicText is one "key: value" a line, and a block for each publisher and
+// subscriber.
+func topicText(t client.Topic) string {
+	var b strings.Builder
+	line := func(key, value string) { fmt.Fprintf(&b, "%-12s %s\n", key+":", value) }
+	line("topic", t.Name)
+	line("domain", strconv.Itoa(t.Domain))
+	line("type", t.Type)
+	line("publishers", strconv.Itoa(len(t.Publishers)))
+	line("subscribers", strconv.Itoa(len(t.Subscribers)))
+	ends := func(kind string, list []client.Endpoint) {
+		for _, e := range list {
+			fmt.Fprintln(&b)
+			line(kind, e.Node)
+			line("  qos", e.QoS)
+			line("  type hash", e.Hash)
+			line("  gid", e.GID)
+			if e.Backends != "" {
+				line("  backends", e.Backends)
+			}
+			line("  zenoh id", e.Session)
+		}
+	}
+	ends("publisher", t.Publishers)
+	ends("subscriber", t.Subscribers)
+	return strings.TrimSuffix(b.String(), "\n")
+}
