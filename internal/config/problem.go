@@ -99,7 +99,10 @@ func (r *report) err() error {
 		if a.Where.Layer != b.Where.Layer {
 			return int(a.Where.Layer) - int(b.Where.Layer)
 		}
-		return a.Where.Line - b.Where.Line
+		if a.Where.Line != b.Where.Line {
+			return a.Where.Line - b.Where.Line
+		}
+		return a.Where.Column - b.Where.Column
 	})
 	return &Error{Problems: out}
 }

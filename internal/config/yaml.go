@@ -55,7 +55,7 @@ func parseYAML(r *report, name string, data []byte) []assignment {
 	}
 	var body ast.Node
 	for _, doc := range file.Docs {
-		if doc.Body == nil || isComment(doc.Body) {
+		if doc.Body == nil || saysNothing(doc.Body) {
 			continue
 		}
 		if body != nil {
@@ -70,7 +70,10 @@ func parseYAML(r *report, name string, data []byte) []assignment {
 	return y.out
 }
 
-func isComment(n ast.Node) bool { return n.Type() == ast.CommentType }
+// saysNothing is true of comments and of %YAML 1.2.
+func saysNothing(n ast.Node) bool {
+	return n.Type() == ast.CommentType || n.Type() == ast.DirectiveType
+}
 
 // errDeep is of the token where it became too deep.
 type errDeep struct{ at *token.Token }
@@ -171,9 +174,7 @@ func (y *yamlFile) node(n ast.Node, segs []segment, depth int) {
 		y.anchors[n.Name.GetToken().Value] = n.Value
 		y.node(n.Value, segs, depth+1)
 	case *ast.AliasNode:
-		if target := y.alias(n); target != nil {
-			y.node(target, segs, depth+1)
-		}
+		y.aliased(n, segs, depth)
 	case *ast.MappingNode:
 		y.mapping(n.Values, n, segs, depth)
 	case *ast.MappingValueNode:
@@ -186,6 +187,24 @@ func (y *yamlFile) node(n ast.Node, segs []segment, depth int) {
 		if text, ok := y.scalar(n); ok {
 			y.emit(assignment{value: text, from: y.at(n)}, segs)
 		}
+	}
+}
+
+// aliased flattens what an alias stands for. A single value or list is said where
+// the alias is: the key is there.
+func (y *yamlFile) aliased(n *ast.AliasNode, segs []segment, depth int) {
+	target := y.alias(n)
+	if target == nil {
+		return
+	}
+	before := len(y.out)
+	y.node(target, segs, depth+1)
+	switch target.(type) {
+	case *ast.MappingNode, *ast.MappingValueNode:
+		return
+	}
+	for i := before; i < len(y.out); i++ {
+		y.out[i].from = y.at(n)
 	}
 }
 
