@@ -96,8 +96,13 @@ func comparison(run *Run) string {
 	return b.String()
 }
 
+// signed gives a number its sign, and none to what is shown as zero.
 func signed(number string) string {
-	if strings.HasPrefix(number, "-") {
+	rest, negative := strings.CutPrefix(number, "-")
+	switch {
+	case strings.Trim(rest, "0.") == "":
+		return rest
+	case negative:
 		return number
 	}
 	return "+" + number
