@@ -68,13 +68,14 @@ func TestGuest(t *testing.T) {
 	const small = "-ldflags=-s -w"
 	build(t, "build", "-trimpath", small, "-tags", "nodl", "-o", dir+"/", "../../cmd/camd", "../../cmd/camsub")
 	build(t, "test", "-c", "-trimpath", small, "-tags", "nodl,vmguest", "-o", dir+"/init", "./guest")
+	build(t, "test", "-c", "-trimpath", small, "-tags", "nodl", "-o", dir+"/zenoh.test", "../../zenoh")
 	modules, err := closure(filepath.Join(kernel, "lib", "modules"), "uvcvideo", "vivid", "vhci_hcd")
 	if err != nil {
 		t.Fatal(err)
 	}
 	m := machine{
 		kernel: filepath.Join(kernel, "vmlinuz"), modules: modules, cpus: 2, memory: 1024,
-		files: map[string]string{"init": dir + "/init", "bin/camd": dir + "/camd", "bin/camsub": dir + "/camsub"},
+		files: map[string]string{"init": dir + "/init", "bin/camd": dir + "/camd", "bin/camsub": dir + "/camsub", "bin/zenoh.test": dir + "/zenoh.test"},
 		args:  "-test.v -test.timeout=200s",
 	}
 	if *only != "" {
