@@ -132,11 +132,15 @@ Ctrl-C ends early and keeps what was measured.`,
 	format := formatFlag(cmd, "text", "csv", "json")
 	wake := newOneOf(string(negotiate.WakeFutex), string(negotiate.WakeFutex), string(negotiate.WakePipe))
 	fs.Var(wake, "wake", "how to be woken for a frame, by shm")
-	dir := dirFlag(fs)
+	place := addPlaceFlags(fs)
 	cmd.RunE = func(cmd *cobra.Command, args []string) error {
 		list, err := backendList(phases, negotiate.BackendSHM)
 		if err == nil {
 			err = flags.check()
+		}
+		var found []client.Option
+		if err == nil {
+			found, err = place.options()
 		}
 		if err != nil {
 			return err
@@ -152,10 +156,10 @@ Ctrl-C ends early and keeps what was measured.`,
 		if compat.value == "zed" {
 			b.compat = bench.AppendZED
 		}
-		return b.phases(cmd.Context(), args[0], *dir, list, bench.Phase{
+		return b.phases(cmd.Context(), found, list, bench.Phase{
 			Stream: args[0], Samples: flags.samples, Warmup: flags.warmup, Touch: *touch, Pixel: *pixel,
 			Timeout: time.Duration(flags.timeout), LoadPeriod: flags.loadPeriod, LoadWindow: flags.loadWindow,
-			Options: append(dirOption(*dir),
+			Options: append(slices.Clip(found),
 				client.WithLogger(flags.log.Logger(cmd.ErrOrStderr())), client.WithName(cmd.CommandPath()),
 				client.WithWake(negotiate.WakeKind(wake.value))),
 		})
@@ -175,8 +179,9 @@ type benchRun struct {
 	compat func(out string, run *bench.Run) error
 }
 
-// phases measures one backend after the other and keeps the results.
-func (b *benchRun) phases(ctx context.Context, asked, dir string, list []negotiate.Backend, p bench.Phase) error {
+// phases measures one backend after the other and keeps the results. found are
+// the options of where to look.
+func (b *benchRun) phases(ctx context.Context, found []client.Option, list []negotiate.Backend, p bench.Phase) error {
 	folder, err := bench.NewFolder(b.out, "bench", b.run.Meta.Started)
 	if err != nil {
 		return err
@@ -197,7 +202,7 @@ func (b *benchRun) phases(ctx context.Context, asked, dir string, list []negotia
 		}
 	}
 	if err != nil {
-		err = explainUnknown(ctx, b.world, asked, dirOption(dir), err)
+		err = explainUnknown(ctx, b.world, p.Stream, found, err)
 	}
 	return b.finish(folder, bench.Table, err)
 }

@@ -26,7 +26,7 @@ permitted; 6 no frame for --timeout.`,
 	streaming := []*cobra.Command{newHz(w), newBw(w), newDelay(w), newLatency(w), newEcho(w), newCat(w), newSnapshot(w), newBench(w)}
 	root.AddCommand(newList(w), newInfo(w))
 	root.AddCommand(streaming...)
-	root.AddCommand(newSweep(w), newSweepPart())
+	root.AddCommand(newSweep(w), newSweepPart(), newCompare())
 	root.AddCommand(NewVersionCommand("camsub"))
 	return root
 }
