@@ -181,6 +181,9 @@ func (e *endpoint) close() {
 	_ = e.publisher.Close()
 	l.leave(e)
 	delete(l.topics, e.entity.Topic)
+	for _, tell := range l.users {
+		tell() // somebody may have waited for the topic
+	}
 }
 
 // NodeName makes a name for a node of that of a camera.

@@ -22,6 +22,7 @@ type worker struct {
 	own     []byte // the picture of which JPEG is made
 	pace    pace
 	left    bool // b.left is closed
+	whole   bool // every topic is as epoch wants it
 }
 
 // run is the goroutine of the backend.
@@ -42,32 +43,41 @@ func (b *Backend) run() {
 	}
 }
 
-// settle makes the topics fit the newest epoch, which it returns.
+// settle makes the topics fit the newest epoch, which it returns; nil while
+// there is none, or no session.
 func (w *worker) settle() *epoch {
 	b := w.b
 	b.mu.Lock()
 	e, noEncode := b.next, b.noEncode
 	b.mu.Unlock()
 	if noEncode && !w.left {
-		defer close(b.left)
+		w.whole = false
 		w.left = true
+		defer close(b.left)
 	}
 	if s, _ := b.link.State(); s == nil || e == nil {
 		return nil
 	}
+	if w.epoch == e && w.whole {
+		return e
+	}
 	p := e.plan
-	image := w.topic(&b.image, !p.src.Compressed(), b.o.Topic, msg.TypeImage)
-	info := w.topic(&b.info, !p.src.Compressed(), sibling(b.o.Topic, infoName), msg.TypeCameraInfo)
-	compressed := w.topic(&b.jpeg, p.from == captured || p.from != noJPEG && !noEncode, b.o.Topic+compressedSuffix, msg.TypeCompressedImage)
-	fresh := image || info || compressed
-	if w.epoch == e && !fresh {
+	encodes := p.from == captured || p.from != noJPEG && !noEncode
+	image, ok := w.topic(&b.image, !p.src.Compressed(), b.o.Topic, msg.TypeImage)
+	info, okInfo := w.topic(&b.info, !p.src.Compressed(), sibling(b.o.Topic, infoName), msg.TypeCameraInfo)
+	compressed, okJPEG := w.topic(&b.jpeg, encodes, b.o.Topic+compressedSuffix, msg.TypeCompressedImage)
+	w.whole = ok && okInfo && okJPEG
+	if w.epoch == e && !image && !info && !compressed {
 		return e
 	}
 	w.epoch = e
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	w.describe(p)
-	b.o.Log.Info("published for ROS 2", "stream", b.o.Stream, "topic", b.topic(), "pictures", p.String(), "qos", b.o.QoS.Describe())
+	if w.whole {
+		b.problem = ""
+		b.o.Log.Info("published for ROS 2", "stream", b.o.Stream, "topic", b.topic(), "pictures", p.String(), "qos", b.o.QoS.Describe())
+	}
 	if p.note != "" {
 		b.o.Log.Warn("ros_encoding cannot be had", "stream", b.o.Stream, "err", p.note, "instead", p.out.Encoding)
 	}
@@ -75,8 +85,8 @@ func (w *worker) settle() *epoch {
 }
 
 // topic declares or takes back a topic as it is wanted, and reports whether it
-// is a new one.
-func (w *worker) topic(at **Topic, want bool, name string, t msg.Type) bool {
+// is a new one, and whether it is now as wanted.
+func (w *worker) topic(at **Topic, want bool, name string, t msg.Type) (fresh, ok bool) {
 	b := w.b
 	b.mu.Lock()
 	old := *at
@@ -91,17 +101,17 @@ func (w *worker) topic(at **Topic, want bool, name string, t msg.Type) bool {
 				b.o.Log.Warn("topic is not published", "stream", b.o.Stream, "topic", name, "err", err)
 			}
 			b.problem = err.Error()
-			return false
+			return false, false
 		}
-		*at, b.problem = made, ""
-		return true
+		*at = made
+		return true, true
 	case old != nil && !want:
 		b.mu.Lock()
 		*at = nil
 		b.mu.Unlock()
 		old.close()
 	}
-	return false
+	return false, true
 }
 
 // sibling is the name beside a topic, as image_transport finds it.

@@ -4,6 +4,7 @@
 package daemon
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -106,7 +107,6 @@ type ZenohStatus struct {
 	Role      string   `json:"role,omitempty"`     // what that is
 	Problem   string   `json:"problem,omitempty"`  // why there is no connection
 	Losses    uint64   `json:"losses"`             // connections that ended
-	Bytes     uint64   `json:"bytes"`              // sent, of all connections
 	Replaced  uint64   `json:"replaced"`           // samples that gave way to newer ones
 	Domain    int      `json:"domain"`
 	Namespace string   `json:"namespace"`
@@ -123,7 +123,7 @@ func (n *network) status() *ZenohStatus {
 	n.mu.Lock()
 	s, err := n.session, n.err
 	n.mu.Unlock()
-	out := &ZenohStatus{State: zenohConnecting, Endpoints: n.Zenoh.Connect.Endpoints, Domain: n.Domain, Namespace: n.Namespace}
+	out := &ZenohStatus{State: zenohConnecting, Endpoints: n.Zenoh.Connect.Endpoints, Domain: n.Domain, Namespace: cmp.Or(n.Namespace, "/")}
 	switch {
 	case err != nil:
 		out.State, out.Problem = zenohFailed, err.Error()
@@ -132,7 +132,7 @@ func (n *network) status() *ZenohStatus {
 		return out
 	}
 	i := s.Info()
-	out.ZID, out.Losses, out.Bytes, out.Replaced = i.ZID.String(), i.Losses, i.Stats.BytesOut, i.Stats.Conflated+i.Stats.Dropped
+	out.ZID, out.Losses, out.Replaced = i.ZID.String(), i.Losses, i.Stats.Conflated+i.Stats.Dropped
 	if i.Connected {
 		out.State, out.Endpoint, out.Remote, out.Role = zenohConnected, i.Endpoint, i.Remote.String(), i.Role.String()
 		return out
