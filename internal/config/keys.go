@@ -53,7 +53,7 @@ const mainStream = "color"
 func daemonKeys() []string {
 	return []string{
 		keyRuntimeDir, keyAllowUIDs, keyLogLevel, keyLogFormat,
-		keyZenohEnabled, keyZenohConnect, keyZenohConfig, keyZenohOverride,
+		keyZenohEnabled, keyZenohConfig, keyZenohOverride, keyZenohConnect,
 		keyROSEnabled, keyROSDomain, keyROSNamespace, keyROSDiagnostics, keyROSEnclave,
 	}
 }

@@ -110,6 +110,8 @@ func TestWhoWins(t *testing.T) {
 		{"file over a variable of Zenoh", "ZENOH_CONFIG_OVERRIDE=mode='client'", nil, nil, "zenoh.override", "mode='peer'", "x.yaml:5:19"},
 		{"variable of ROS that does not count is not read", "ROS_DOMAIN_ID=x", nil, []string{"ros2.domain=1"}, "ros2.domain", "1", "--set ros2.domain"},
 		{"variable of Zenoh", "ZENOH_SESSION_CONFIG_URI=file:///s.json5 ZENOH_CONFIG=/z.json5", nil, nil, "zenoh.config", "file:///s.json5", "ZENOH_SESSION_CONFIG_URI"},
+		{"router where nothing is said", "", nil, []string{"zenoh.override="}, "zenoh.connect", "tcp/localhost:7447", "built-in"},
+		{"router may be in Zenoh's file", "ZENOH_CONFIG=/z.json5", nil, nil, "zenoh.connect", "", "built-in"},
 		{"second variable of Zenoh", "ZENOH_CONFIG=/z.json5", nil, nil, "zenoh.config", "/z.json5", "ZENOH_CONFIG"},
 		{"router in the environment", "CAMD_ZENOH_CONNECT=tcp/a:1,tcp/b:2", nil, nil, "zenoh.connect", "tcp/a:1,tcp/b:2", "CAMD_ZENOH_CONNECT"},
 		{"new camera in the environment", "CAMD_CAMERAS_NEW=pattern,8x8", nil, nil, "cameras.new.size", "8x8", "CAMD_CAMERAS_NEW"},

@@ -25,7 +25,8 @@ type rosOutput struct {
 // rosQoS is a profile of quality of service.
 type rosQoS string
 
-// The profiles: what a subscriber gets that is slow or late.
+// The profiles. Frames that a link has no room for are dropped with each, as
+// rmw_zenoh does.
 const (
 	qosSensorData     rosQoS = "sensor_data"     // best effort, volatile
 	qosReliable       rosQoS = "reliable"        // reliable, volatile
