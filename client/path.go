@@ -24,13 +24,16 @@ type Path struct {
 	Router string `json:"router,omitempty"` // endpoint of the Zenoh router
 }
 
-// Over says by what the frames come, for people: "futex", or
-// "/front/color/image_raw over Zenoh".
-func (p Path) Over() string {
+// Over says by what the frames of a stream come, for people: "futex", "Zenoh",
+// or "Zenoh, topic /front/color/image_raw".
+func (p Path) Over(stream string) string {
 	if p.Topic == "" {
 		return string(p.Wake)
 	}
-	text := p.Topic + " over Zenoh"
+	text := "Zenoh"
+	if p.Topic != stream {
+		text += ", topic " + p.Topic
+	}
 	if p.Domain != 0 {
 		text = fmt.Sprintf("%s, domain %d", text, p.Domain)
 	}

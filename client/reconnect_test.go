@@ -6,6 +6,8 @@ package client
 import (
 	"context"
 	"errors"
+	"runtime"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -158,13 +160,18 @@ func TestEvicted(t *testing.T) {
 func TestReconfigured(t *testing.T) {
 	next := make(chan func(r *negotiate.Reconfig, files []int))
 	acks := make(chan uint64, 10)
+	var scripts atomic.Int64 // that run, and could take what is meant for another
 	script := func(c *call) error {
+		scripts.Add(1)
+		defer scripts.Add(-1)
 		if err := c.join(); err != nil {
 			return err
 		}
 		done := make(chan struct{})
+		var editing sync.WaitGroup
+		defer editing.Wait()
 		defer close(done)
-		go func() {
+		editing.Go(func() {
 			for {
 				select {
 				case edit := <-next:
@@ -173,7 +180,7 @@ func TestReconfigured(t *testing.T) {
 					return
 				}
 			}
-		}()
+		})
 		for {
 			m, err := c.receive()
 			if err != nil {
@@ -225,6 +232,9 @@ func TestReconfigured(t *testing.T) {
 	}
 	for name, make := range garbage {
 		t.Run(name, func(t *testing.T) {
+			for scripts.Load() != 1 { // that of the connection before
+				runtime.Gosched()
+			}
 			before := s.Stats().Reconnects
 			next <- make(t, f.newRing(nil).Layout())
 			// The client hangs up, comes back and gets the newest ring.

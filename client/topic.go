@@ -226,7 +226,7 @@ func (r *topicRoute) begin(s *Subscription) {
 
 // text says how frames come.
 func (r *topicRoute) text() string {
-	text := fmt.Sprintf("%s by %s (%s)", r.sub.stream, r.path.Backend, r.path.Over())
+	text := fmt.Sprintf("%s by %s (%s)", r.sub.stream, r.path.Backend, r.path.Over(r.sub.stream))
 	return text + notBetter(r.path)
 }
 

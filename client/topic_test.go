@@ -56,7 +56,7 @@ func TestTopicFrame(t *testing.T) {
 	if i.Name != testTopic || i.Camera != "/cam/driver" || i.FrameID != "lens" || i.Topic != testTopic || i.State != "running" || i.Geometry != g {
 		t.Errorf("info %+v", i)
 	}
-	if p.Backend != negotiate.BackendCPU || p.Topic != testTopic || p.Router != "tcp/test:7447" || p.Credit != 2 || p.Over() != "/cam/image_raw over Zenoh" {
+	if p.Backend != negotiate.BackendCPU || p.Topic != testTopic || p.Router != "tcp/test:7447" || p.Credit != 2 || p.Over(testTopic) != "Zenoh" || p.Over("cam/color") != "Zenoh, topic /cam/image_raw" {
 		t.Errorf("path %+v", p)
 	}
 	f.Release()

@@ -102,7 +102,7 @@ the publisher is on another host: they must be synchronised.`,
 		if err != nil {
 			return err
 		}
-		r.fresh = true
+		r.fresh, r.ages = true, true
 		return r.run(cmd.Context())
 	}
 	return cmd

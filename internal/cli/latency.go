@@ -105,7 +105,7 @@ func (l *latencyMeter) end(s summary) (string, error) {
 func (l *latencyMeter) table(s summary) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "latency of %s by %s", s.stream, s.path.Backend)
-	if over := s.path.Over(); over != "" {
+	if over := s.path.Over(s.stream); over != "" {
 		fmt.Fprintf(&b, " (%s)", over)
 	}
 	fmt.Fprintf(&b, ", %d frames, %d missed, times in µs\n", max(l.times[readyToHeld].Count(), l.times[publishToHeld].Count()), s.stats.Missed)
@@ -163,7 +163,7 @@ synchronised, nor when a clock was set meanwhile. Ready is not known.`,
 		if err != nil {
 			return err
 		}
-		r.fresh = true
+		r.fresh, r.ages = true, true
 		r.skip = func() { m.last = 0 } // a period goes from one frame to the next
 		return r.run(cmd.Context())
 	}

@@ -80,7 +80,7 @@ func (n *notes) sayPath(stream string, sub subscription) bool {
 func pathText(stream string, path client.Path, info negotiate.StreamInfo) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s by %s", stream, path.Backend)
-	if over := path.Over(); over != "" {
+	if over := path.Over(stream); over != "" {
 		fmt.Fprintf(&b, " (%s)", over)
 	}
 	fmt.Fprintf(&b, ", %v", info.Geometry)

@@ -6,6 +6,7 @@ package cli
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"os"
 	"strconv"
 	"strings"
@@ -41,10 +42,10 @@ func dirOption(dir string) []client.Option {
 	return []client.Option{client.WithRuntimeDir(dir)}
 }
 
-// options are nothing where no flag is given.
+// options are those of the flags. Nothing is logged, unless a logger is set
+// behind them.
 func (p *placeFlags) options() ([]client.Option, error) {
-	var opts []client.Option
-	opts = append(opts, dirOption(*p.dir)...)
+	opts := append([]client.Option{client.WithLogger(slog.New(slog.DiscardHandler))}, dirOption(*p.dir)...)
 	if p.domain >= 0 {
 		opts = append(opts, client.WithDomain(int(p.domain)))
 	}

@@ -64,6 +64,8 @@ type runner struct {
 	// for each of them; it may be nil.
 	fresh bool
 	skip  func()
+	// ages: the publisher's clock is compared with this host's.
+	ages bool
 	// untilEnd ends the command, in place of waiting, when the camera has come
 	// to its end.
 	untilEnd bool
@@ -140,6 +142,9 @@ func (r *runner) loop(ctx context.Context) error {
 		if first {
 			first = false
 			r.notes.firstFrame(r.stream, r.sub)
+			if p := r.sub.Path(); r.ages && p.Topic != "" && p.Dir == "" {
+				r.notes.say("%s: ages go by the publisher's clock: across hosts they are right only as far as both are synchronised", r.stream)
+			}
 		}
 		counts, err := r.handle(ctx, f)
 		if err != nil {
