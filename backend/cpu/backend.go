@@ -194,6 +194,19 @@ func (b *Backend) Wanted() bool {
 // subscribes, not who: see Topics.
 func (b *Backend) Subscribers() []backend.Subscriber { return nil }
 
+// Frames is how many messages were given to the network, on all topics.
+func (b *Backend) Frames() uint64 {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	n := uint64(0)
+	for _, t := range []*Topic{b.image, b.info, b.jpeg} {
+		if t != nil {
+			n += t.counts.frames.Load()
+		}
+	}
+	return n
+}
+
 // Topics is a snapshot for status.
 func (b *Backend) Topics() []TopicStatus {
 	b.mu.Lock()

@@ -104,6 +104,12 @@ def watch(s, c):
     say(ev="declared")
 
 
+def sink(s, c):
+    """Takes samples and says nothing."""
+    declared[c["name"]] = s.declare_subscriber(c["key"], lambda x: None)
+    say(ev="declared")
+
+
 def tokens(s, c):
     found = {}
     for r in s.liveliness().get(c["key"]):
@@ -140,6 +146,8 @@ def run(s, c):
         publish(c)
     elif op == "watch":
         watch(s, c)
+    elif op == "sink":
+        sink(s, c)
     elif op == "tokens":
         tokens(s, c)
     elif op == "topic":

@@ -60,16 +60,29 @@ type peer struct {
 
 func startPeer(t testing.TB) *peer {
 	t.Helper()
+	return startPeerAt(t, freePort(t))
+}
+
+// freePort is one of loopback that nobody listens on.
+func freePort(t testing.TB) int {
+	t.Helper()
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	port := l.Addr().(*net.TCPAddr).Port
-	l.Close()
+	defer l.Close()
+	return l.Addr().(*net.TCPAddr).Port
+}
+
+func routerAt(port int) string { return fmt.Sprintf("tcp/127.0.0.1:%d", port) }
+
+func startPeerAt(t testing.TB, port int) *peer {
+	t.Helper()
 	p := &peer{
-		t: t, endpoint: fmt.Sprintf("tcp/127.0.0.1:%d", port), events: make(chan event, 1024),
+		t: t, endpoint: routerAt(port), events: make(chan event, 1024),
 		cmd: exec.Command(venv.ROS2.Python(t), "peer.py", fmt.Sprint(port)),
 	}
+	var err error
 	p.cmd.Stderr = os.Stderr
 	p.cmd.Env = slices.DeleteFunc(os.Environ(), func(s string) bool {
 		return strings.HasPrefix(s, "ZENOH_") || strings.HasPrefix(s, "ROS_")

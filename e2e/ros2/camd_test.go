@@ -1,0 +1,225 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package ros2
+
+import (
+	"context"
+	"log/slog"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/seed-3c7e7623/camd/backend/cpu"
+	"github.com/seed-3c7e7623/camd/capture"
+	"github.com/seed-3c7e7623/camd/internal/daemon"
+	"github.com/seed-3c7e7623/camd/ros2/graph"
+	"github.com/seed-3c7e7623/camd/ros2/msg"
+	"github.com/seed-3c7e7623/camd/zenoh/config"
+)
+
+// camd runs a daemon that publishes through the router.
+func camd(t *testing.T, router string, cameras ...string) *daemon.Daemon {
+	t.Helper()
+	c := config.Client(router)
+	c.Connect.ExitOnFailure = false
+	c.Connect.RetryInit, c.Connect.RetryMax = 20*time.Millisecond, 20*time.Millisecond
+	d := &daemon.Daemon{
+		Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
+		Network: &daemon.Network{Zenoh: c, Namespace: "/robot1", Diagnostics: true},
+	}
+	for _, text := range cameras {
+		spec, err := capture.ParseSpec(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d.Cameras = append(d.Cameras, spec)
+	}
+	ready := make(chan struct{})
+	d.Ready = func(string) { close(ready) }
+	run, stop := context.WithCancel(context.Background())
+	over := make(chan error, 1)
+	go func() { over <- d.Run(run) }()
+	t.Cleanup(func() {
+		stop()
+		if err := <-over; err != nil {
+			t.Error(err)
+		}
+	})
+	select {
+	case <-ready:
+	case err := <-over:
+		over <- nil
+		t.Fatal(err)
+	}
+	return d
+}
+
+// await polls the status of the daemon.
+func await(t *testing.T, d *daemon.Daemon, what string, ok func(daemon.Status) bool) daemon.Status {
+	t.Helper()
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for end := ctx(t).Done(); ; {
+		st := d.Status()
+		if ok(st) {
+			return st
+		}
+		select {
+		case <-tick.C:
+		case <-end:
+			t.Fatalf("waited for: %s; status %+v, Zenoh %+v", what, st, st.Zenoh)
+		}
+	}
+}
+
+// topic is that of the name, of any stream.
+func topic(st daemon.Status, name string) cpu.TopicStatus {
+	for _, s := range st.Streams {
+		for _, x := range s.Topics {
+			if x.Topic == name {
+				return x
+			}
+		}
+	}
+	return cpu.TopicStatus{}
+}
+
+const (
+	images = "/robot1/front/color/image_raw"
+	infos  = "/robot1/front/color/camera_info"
+)
+
+func subscribe(p *peer, name string, t msg.Type) event {
+	p.t.Helper()
+	return p.do(command{"op": "subscriber", "name": name, "topic": name, "type": t.Name, "definition": t.Definition(), "node_name": "viewer"}, "declared")
+}
+
+// number is a field of a message, or of a message within it.
+func number(m map[string]any, path ...string) float64 {
+	for _, name := range path[:len(path)-1] {
+		m, _ = m[name].(map[string]any)
+	}
+	n, _ := m[path[len(path)-1]].(float64)
+	return n
+}
+
+// TestCamd has a node of zenoh-ros2-sdk list and receive a camera of which the
+// size changes, and holds that nothing is done before and after.
+func TestCamd(t *testing.T) {
+	p := startPeer(t)
+	d := camd(t, p.endpoint, "front=pattern,64x48@100,encoding=yuyv,fault.resize=60ms")
+	st := await(t, d, "frames nobody asked for", func(st daemon.Status) bool {
+		return topic(st, images).Topic != "" && st.Zenoh.State == "connected" && st.Streams[0].Published > 10
+	})
+	if x := topic(st, images); x.Frames+x.Conversions != 0 || x.Matched || st.Streams[0].Topic != images {
+		t.Errorf("without a subscriber: %+v", x)
+	}
+	s := p.open()
+	settle(t, s)
+	e := p.do(command{"op": "topic", "topic": images}, "topic")
+	if len(e.Endpoints) != 1 || e.Endpoints[0][1] != "/robot1" || e.Endpoints[0][2] != "front" || e.Endpoints[0][5] != graph.SensorData().String() {
+		t.Errorf("it appears as %+v", e)
+	}
+	for name, typ := range map[string]msg.Type{images: msg.TypeImage, infos: msg.TypeCameraInfo} {
+		if e := subscribe(p, name, typ); e.Hash != typ.Hash {
+			t.Errorf("%s has the hash %s there", typ.Name, e.Hash)
+		}
+	}
+	type stamp struct{ sec, nanosec float64 }
+	seen, sizes, pairs := map[string]map[stamp]bool{images: {}, infos: {}}, map[float64]bool{}, 0
+	for end := ctx(t).Done(); pairs < 20 || len(sizes) < 2; {
+		select {
+		case e := <-p.events:
+			m := e.Message
+			at := stamp{number(m, "header", "stamp", "sec"), number(m, "header", "stamp", "nanosec")}
+			seen[e.Name][at] = true
+			if seen[images][at] && seen[infos][at] {
+				pairs++
+			}
+			if e.Name != images {
+				continue
+			}
+			sizes[number(m, "width")] = true
+			if m["encoding"] != "rgb8" || number(m, "step") != 3*number(m, "width") || number(m, "data", "len") != number(m, "step")*number(m, "height") {
+				t.Errorf("an image: %v", m)
+			}
+		case <-end:
+			t.Fatalf("%d pairs of an image and its camera_info, sizes %v", pairs, sizes)
+		}
+	}
+	st = d.Status()
+	if x := topic(st, images); !x.Matched || x.Copies != 0 || x.Frames == 0 || x.Conversions < x.Frames {
+		t.Errorf("with a subscriber: %+v", x)
+	}
+	if x := topic(st, images+"/compressed"); x.Frames+x.Encoded != 0 {
+		t.Errorf("what nobody asked for: %+v", x)
+	}
+	go func() {
+		for range p.events { // what was still on its way
+		}
+	}()
+	_, _ = p.in.Write([]byte(`{"op": "close", "name": "` + images + `"}` + "\n" + `{"op": "close", "name": "` + infos + `"}` + "\n"))
+	st = await(t, d, "nobody subscribes", func(st daemon.Status) bool { return !topic(st, images).Matched && !topic(st, infos).Matched })
+	before, from := topic(st, images), st.Streams[0].Published
+	st = await(t, d, "more frames nobody asked for", func(st daemon.Status) bool { return st.Streams[0].Published > from+20 })
+	// One was on its way when the last subscriber went.
+	if x := topic(st, images); x.Conversions > before.Conversions+1 || x.Frames > before.Frames+2 {
+		t.Errorf("after the last subscriber: %+v, then %+v", before, x)
+	}
+}
+
+// TestRouterComesAndGoes starts camd first, and takes the router away.
+func TestRouterComesAndGoes(t *testing.T) {
+	port := freePort(t)
+	d := camd(t, routerAt(port), "front=pattern,64x48@100")
+	st := await(t, d, "a stream without a router", func(st daemon.Status) bool {
+		return len(st.Streams) == 1 && st.Streams[0].Published > 5
+	})
+	if st.Zenoh.State != "connecting" || st.Zenoh.Problem == "" {
+		t.Errorf("%+v", st.Zenoh)
+	}
+	for round := range 2 {
+		p := startPeerAt(t, port)
+		await(t, d, "connected", func(st daemon.Status) bool { return st.Zenoh.State == "connected" })
+		subscribe(p, images, msg.TypeImage)
+		if e := p.want("message"); e.Message["encoding"] != "bgra8" {
+			t.Errorf("round %d: %v", round, e.Message)
+		}
+		_ = p.cmd.Process.Kill()
+		st := await(t, d, "connection lost", func(st daemon.Status) bool { return st.Zenoh.State == "connecting" })
+		if topic(st, images).Matched || st.Zenoh.Losses != uint64(round+1) {
+			t.Errorf("round %d: %+v", round, st.Zenoh)
+		}
+		for range p.events {
+		}
+	}
+}
+
+// TestStoppedRouter stops the process that takes the frames: neither the camera
+// nor its ring suffers, and the newest frame comes when it goes on.
+func TestStoppedRouter(t *testing.T) {
+	p := startPeer(t)
+	d := camd(t, p.endpoint, "front=pattern,1280x720@100,encoding=rgb8")
+	await(t, d, "the topic", func(st daemon.Status) bool { return topic(st, images).Topic != "" })
+	subscribe(p, images, msg.TypeImage)
+	p.want("message")
+	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	from := await(t, d, "frames that find the link full", func(st daemon.Status) bool { return topic(st, images).Replaced > 3 })
+	st := await(t, d, "a second of frames", func(st daemon.Status) bool { return st.Streams[0].Published > from.Streams[0].Published+100 })
+	s := st.Streams[0]
+	if len(s.Dropped) > 0 || s.Ring.Ended > 0 {
+		t.Errorf("the camera lost frames: %v, %d readers were ended", s.Dropped, s.Ring.Ended)
+	}
+	// One slot is the retained frame's, one is being written.
+	if leased := s.Ring.Slots - s.Ring.Free; leased > cpu.Credit+2 {
+		t.Errorf("%d of %d slots are taken", leased, s.Ring.Slots)
+	}
+	if err := p.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
+	frames := topic(st, images).Frames
+	await(t, d, "frames go out again", func(st daemon.Status) bool { return topic(st, images).Frames > frames+10 })
+}
