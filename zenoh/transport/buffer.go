@@ -5,6 +5,7 @@ package transport
 
 import (
 	"math/bits"
+	"slices"
 	"sync"
 	"sync/atomic"
 )
@@ -28,75 +29,94 @@ func (b *Buffer) Release() {
 }
 
 const (
-	minClass = 9 // 512 bytes
-	classes  = 20
+	minBits = 9  // 512 bytes, the smallest size
+	midBits = 17 // sizes up to 128 KiB are powers of two
+	classes = midBits - minBits + 1
 )
 
-// Large buffers are kept through garbage collections, up to maxKeptBytes and at
-// least one: to get them anew costs more than to fill them.
+// Large buffers are kept through garbage collections, because to get them anew
+// costs more than to fill them: the ones that came back last, up to
+// maxKeptBytes, or two of a larger size.
 const (
-	largeClass   = 17 - minClass // 128 KB
-	maxKeptBytes = 64 << 20
+	maxKeptBytes  = 64 << 20
+	maxKeptBuffer = 256 << 20
+	maxKeptCount  = 64
 )
 
-// Pool hands out memory in sizes of powers of two. The zero value is ready.
+// Pool hands out memory. The zero value is ready.
 type Pool struct {
 	free [classes]sync.Pool
 
 	mu    sync.Mutex
-	large [classes][]*Buffer
-	kept  int // bytes in large
+	large []*Buffer // the oldest first
+	kept  int       // bytes in large
 }
 
 // Get returns an empty buffer with room for n bytes and one user.
 func (p *Pool) Get(n int) *Buffer {
-	c := max(bits.Len(uint(max(n, 1)-1)), minClass) - minClass
+	size := roomFor(n)
 	var b *Buffer
-	switch {
-	case c >= classes:
-		b = &Buffer{B: make([]byte, 0, n), pool: p}
-	case c >= largeClass:
-		b = p.takeLarge(c)
-	default:
-		b, _ = p.free[c].Get().(*Buffer)
+	if size <= 1<<midBits {
+		b, _ = p.free[bits.Len(uint(size))-1-minBits].Get().(*Buffer)
+	} else {
+		b = p.takeLarge(n)
 	}
 	if b == nil {
-		b = &Buffer{B: make([]byte, 0, 1<<(c+minClass)), pool: p}
+		b = &Buffer{B: make([]byte, 0, size), pool: p}
 	}
 	b.B = b.B[:0]
 	b.refs.Store(1)
 	return b
 }
 
-func (p *Pool) takeLarge(c int) *Buffer {
+// roomFor is the capacity of a buffer for n bytes: a power of two, or where
+// that is large, in quarters of one.
+func roomFor(n int) int {
+	b := bits.Len(uint(max(n, 1) - 1))
+	if b <= midBits {
+		return 1 << max(b, minBits)
+	}
+	quarter := 1 << (b - 3)
+	return (n + quarter - 1) / quarter * quarter
+}
+
+// takeLarge returns the smallest buffer that has room, the newest of them; nil
+// when there is none, or only much too large ones.
+func (p *Pool) takeLarge(n int) *Buffer {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n := len(p.large[c])
-	if n == 0 {
+	best := -1
+	for i, b := range p.large {
+		if c := cap(b.B); c >= n && c/2 <= n && (best < 0 || c <= cap(p.large[best].B)) {
+			best = i
+		}
+	}
+	if best < 0 {
 		return nil
 	}
-	b := p.large[c][n-1]
-	p.large[c][n-1] = nil
-	p.large[c] = p.large[c][:n-1]
+	b := p.large[best]
+	p.large = slices.Delete(p.large, best, best+1)
 	p.kept -= cap(b.B)
 	return b
 }
 
 func (p *Pool) put(b *Buffer) {
 	n := cap(b.B)
-	c := bits.Len(uint(n)) - 1 - minClass
-	if c < 0 || c >= classes || n != 1<<(c+minClass) {
-		return
-	}
-	if c < largeClass {
-		p.free[c].Put(b)
-		return
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.kept == 0 || p.kept+n <= maxKeptBytes {
-		p.large[c] = append(p.large[c], b)
+	switch {
+	case n < 1<<minBits || n != roomFor(n): // not ours any more
+	case n <= 1<<midBits:
+		p.free[bits.Len(uint(n))-1-minBits].Put(b)
+	case n <= maxKeptBuffer:
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.large = append(p.large, b)
 		p.kept += n
+		drop := 0
+		for p.kept > max(maxKeptBytes, 2*n) || len(p.large)-drop > maxKeptCount {
+			p.kept -= cap(p.large[drop].B)
+			drop++
+		}
+		p.large = slices.Delete(p.large, 0, drop)
 	}
 }
 
