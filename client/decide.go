@@ -66,6 +66,9 @@ func (s *Subscription) connectCPU(ctx context.Context, why error) (route, error)
 	if err != nil {
 		return nil, err
 	}
+	if t.topic == "" && t.info.Geometry.Width == 0 {
+		return nil, fmt.Errorf("%w: camera %s is %s", errNotReady, t.info.Camera, t.info.State)
+	}
 	if t.topic == "" {
 		return nil, s.refuse(t, negotiate.ReasonNotOffered, "camd does not publish it over Zenoh")
 	}
@@ -77,11 +80,16 @@ func (s *Subscription) connectCPU(ctx context.Context, why error) (route, error)
 		return nil, ctx.Err()
 	case errors.Is(err, ErrNoRouter):
 		return nil, s.refuse(t, negotiate.ReasonRouterUnreachable, err.Error())
-	case errors.Is(err, ErrUnknownStream): // the daemon says it publishes, the graph does not show it
-		return nil, s.refuse(t, negotiate.ReasonNotReady, err.Error())
+	case errors.Is(err, ErrUnknownStream):
+		return nil, notYet{fmt.Errorf("camd publishes %s as %s, but the router at hand does not show it", s.stream, t.topic)}
 	}
 	return nil, err
 }
+
+// notYet is what can come about by itself: a subscription waits for it.
+type notYet struct{ error }
+
+func (notYet) Is(target error) bool { return target == errNotReady }
 
 // refuse is the error for a stream that not even cpu gives.
 func (s *Subscription) refuse(t target, reason negotiate.Reason, text string) error {
