@@ -14,7 +14,7 @@ import (
 
 // PublisherOptions are settings of a [Publisher].
 type PublisherOptions struct {
-	QoS         QoS
+	QoS         QoS      // like Destination, the setting qos/publication may overwrite it
 	Encoding    Encoding // of samples that have none of their own
 	Destination Locality
 	// Cache keeps the last so many samples for subscribers that come late and
@@ -64,6 +64,8 @@ func (s *Session) Publisher(key string, o *PublisherOptions) (*Publisher, error)
 		o = &PublisherOptions{}
 	}
 	p := &Publisher{s: s, key: key, o: *o, remote: map[uint32]struct{}{}}
+	o = &p.o
+	s.overwrite(key, &o.QoS, &o.Destination)
 	p.out = outgoing{
 		key: key, qos: o.QoS.wire(CongestionDrop), reliable: o.QoS.Reliability == Reliable, remote: o.Destination.remote(),
 	}

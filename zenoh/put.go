@@ -31,7 +31,8 @@ type PutOptions struct {
 	// ones that should not be copied. It is copied, and may change after Put.
 	Prefix []byte
 
-	// The following are fixed by a [Publisher] and ignored there.
+	// The following are fixed by a [Publisher] and ignored there. The setting
+	// qos/publication may overwrite them.
 	QoS         QoS
 	Destination Locality
 }
@@ -57,11 +58,13 @@ func (s *Session) putKey(ctx context.Context, key string, kind Kind, payload []b
 		release(o)
 		return err
 	}
+	qos, destination := o.QoS, o.Destination
+	s.overwrite(key, &qos, &destination)
 	out := outgoing{
-		key: key, wire: wire.WireExpr{Suffix: []byte(key), Sender: true}, qos: o.QoS.wire(CongestionDrop),
-		reliable: o.QoS.Reliability == Reliable, remote: o.Destination.remote(), kind: kind,
+		key: key, wire: wire.WireExpr{Suffix: []byte(key), Sender: true}, qos: qos.wire(CongestionDrop),
+		reliable: qos.Reliability == Reliable, remote: destination.remote(), kind: kind,
 	}
-	if o.Destination.local() {
+	if destination.local() {
 		out.local = s.subscribers(key, Locality.local)
 	}
 	return s.put(ctx, &out, payload, o)

@@ -23,6 +23,7 @@ type Config struct {
 
 	Timestamping bool          // stamp samples that have no time
 	QueryTimeout time.Duration // of queries that do not say
+	Overwrites   []Overwrite   // of how samples go out, in order
 
 	Transport Transport
 	TLS       TLS
@@ -131,7 +132,7 @@ func (c *Config) Allows(proto string) bool {
 
 // ResolutionByte is the resolution of sequence numbers as INIT writes it.
 func (c *Config) ResolutionByte() (byte, error) {
-	i := slices.Index([]string{"8bit", "16bit", "32bit", "64bit"}, c.Transport.Resolution)
+	i := slices.Index(resolutions, c.Transport.Resolution)
 	if i < 0 {
 		return 0, fmt.Errorf("sequence_number_resolution %q: want 8bit, 16bit, 32bit or 64bit", c.Transport.Resolution)
 	}

@@ -22,9 +22,10 @@ func TestLoad(t *testing.T) {
   'queries_default_timeout': 60000,
   timestamping: { enabled: { router: true, peer: true, client: true } },
   transport: { unicast: { qos: { enabled: "false" } },
-    link: { tx: { lease: 60000, keep_alive: 2, queue: { size: { data: 4 }, congestion_control: { block: { wait_before_close: 60000000 } } } } },
+    link: { tx: { sequence_number_resolution: 268435456, lease: 60000, keep_alive: 2, queue: { size: { data: 4 }, congestion_control: { block: { wait_before_close: 60000000 } } } }, tls: { connect_private_key_base64: 'c2VjcmV0' } },
     shared_memory: { enabled: true },
     auth: { usrpwd: { user: "alice", password: 'secret', dictionary_file: null } } },
+  qos: { publication: [{ key_exprs: ["a/**"], config: { express: false, reliability: 'best_effort' } }] },
   scouting: { multicast: { enabled: true, autoconnect: { router: "true" } } },
   plugins_loading: { enabled: false },
 }`))
@@ -36,11 +37,13 @@ func TestLoad(t *testing.T) {
 	want.Connect.Endpoints = []string{"tcp/192.0.2.1:7447", "tls/h:1"}
 	want.QueryTimeout = time.Minute
 	want.Timestamping = true
+	want.Overwrites = []Overwrite{{KeyExprs: []string{"a/**"}, Config: PublishQoS{Express: new(bool), Reliability: "best_effort"}}}
 	want.Transport.QoS = false
 	want.Transport.Lease, want.Transport.KeepAlive = time.Minute, 2
 	want.Transport.Queue[5] = 4
 	want.Transport.WaitBeforeClose = time.Minute
 	want.User, want.Password = "alice", "secret"
+	want.TLS.ConnectKey64 = "c2VjcmV0"
 	want.notes, want.sources = c.notes, c.sources
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("loaded\n %+v, want\n %+v", c, want)
@@ -49,7 +52,7 @@ func TestLoad(t *testing.T) {
 	for _, n := range c.Notes() {
 		noted = append(noted, n.Key+" "+n.Source)
 	}
-	if got := strings.Join(noted, ", "); got != "scouting session.json5:11:3, transport/shared_memory session.json5:9:5, transport/unicast/qos/enabled session.json5:7:34" {
+	if got := strings.Join(noted, ", "); got != "scouting session.json5:12:3, scouting/multicast/autoconnect session.json5:12:43, transport/shared_memory session.json5:9:5, transport/unicast/qos/enabled session.json5:7:34" {
 		t.Errorf("noted %s", got)
 	}
 	found := 0
@@ -57,13 +60,13 @@ func TestLoad(t *testing.T) {
 		switch s.Key {
 		case "transport/link/tx/lease":
 			found++
-			if s.Value != "60000" || s.Source != "session.json5:8:19" {
+			if s.Value != "60000" || s.Source != "session.json5:8:58" {
 				t.Errorf("explained %+v", s)
 			}
-		case "transport/auth/usrpwd/password":
+		case "transport/auth/usrpwd/password", "transport/link/tls/connect_private_key_base64":
 			found++
-			if strings.Contains(s.Value, "secret") {
-				t.Error("the password is shown")
+			if s.Value != `"(hidden)"` {
+				t.Errorf("%s is shown as %s", s.Key, s.Value)
 			}
 		case "transport/link/tx/queue/size/data_low":
 			found++
@@ -72,8 +75,8 @@ func TestLoad(t *testing.T) {
 			}
 		}
 	}
-	if found != 3 {
-		t.Errorf("%d of 3 keys explained", found)
+	if found != 4 {
+		t.Errorf("%d of 4 keys explained", found)
 	}
 }
 
@@ -89,6 +92,13 @@ func TestLoadErrors(t *testing.T) {
 		{"wrong kind", "{ transport: { link: { tx: {\n lease: 'long' } } } }", "f:2:2: transport/link/tx/lease: long is not a number", ErrSetting},
 		{"out of range", "{ transport: { link: { tx: { batch_size: 70000 } } } }", "70000 is not in 64 to 65535", ErrSetting},
 		{"router", "{ mode: 'router' }", "only client is built in", ErrSetting},
+		{"nested", "{ connect: " + strings.Repeat("[", 20_000_000), "more than", ErrSyntax},
+		{"nested in little", "{ connect: " + strings.Repeat("[", 100_000), "100001 objects and lists", ErrSyntax},
+		{"overwrite of nothing", "{ qos: {\n publication: [{ config: { express: true } }] } }", "f:2:2: qos/publication: entry 1: no key_exprs", ErrSetting},
+		{"overwrite with an unknown priority", "{ qos: { publication: [{ key_exprs: ['a'], config: { priority: 'urgent' } }] } }", "priority \"urgent\": want one of real_time,", ErrSetting},
+		{"overwrite of an unknown key", "{ qos: { publication: [{ key_exprs: ['a'], config: { speed: 1 } }] } }", "unknown field \"speed\"", ErrSetting},
+		{"overwrite of no key expression", "{ qos: { publication: [{ key_exprs: ['/a'] }] } }", "entry 1: ", ErrSetting},
+		{"resolution", "{ transport: { link: { tx: { sequence_number_resolution: '9bit' } } } }", "9bit: want one of 8bit,", ErrSetting},
 		{"no object", "[]", "want an object", ErrSetting},
 		{"group with a value", "{ connect: 3 }", "connect is not known", ErrSetting},
 	} {

@@ -3,7 +3,10 @@
 
 package config
 
-import "strings"
+import (
+	"fmt"
+	"strings"
+)
 
 // unsupported are the keys of Zenoh's that have no effect here, or all below
 // them, with the reason.
@@ -42,7 +45,7 @@ var unsupported = map[string]string{
 	"downsampling":                                 "not built in",
 	"low_pass_filter":                              "not built in",
 	"access_control":                               "not built in",
-	"qos":                                          "set it with each publisher",
+	"qos/network":                                  "not built in; see qos/publication",
 	"adminspace":                                   "not built in",
 	"plugins":                                      "not built in",
 	"plugins_loading":                              "not built in",
@@ -71,6 +74,7 @@ var older = map[string]string{
 	"transport/link/rx/buff_size":                                 "transport/link/rx/buffer_size",
 	"transport/link/tx/queue/backoff":                             "transport/link/tx/queue/batching/time_limit",
 	"transport/link/tx/queue/congestion_control/wait_before_drop": "transport/link/tx/queue/congestion_control/drop/wait_before_drop",
+	"transport/link/compression":                                  "transport/unicast/compression",
 	"transport/shm":                                               "transport/shared_memory",
 }
 
@@ -112,6 +116,37 @@ func harmless(v any) bool {
 		return true
 	}
 	return false
+}
+
+// scouted finds settings of scouting that public examples have and that never
+// meant what they seem to say.
+func (c *Config) scouted(key string, v any, source func(string) string) {
+	tree, ok := v.(map[string]any)
+	if !ok {
+		return
+	}
+	for k, below := range tree {
+		name := key + "/" + k
+		if k != "autoconnect" {
+			c.scouted(name, below, source)
+			continue
+		}
+		for role, to := range roles(below) {
+			if text, ok := to.(string); ok && text != "" {
+				c.note(name, source(name), fmt.Sprintf("%s: %q is no list of roles, which Zenoh wants since 1.0 (for example [\"router\"]); it has no effect: nodes are not looked for", role, text))
+			} else if _, ok := to.(bool); ok {
+				c.note(name, source(name), fmt.Sprintf("%s: %v is no list of roles, which Zenoh wants (for example [\"router\"]); it has no effect: nodes are not looked for", role, to))
+			}
+		}
+	}
+}
+
+// roles is the value for each role, or for any.
+func roles(v any) map[string]any {
+	if m, ok := v.(map[string]any); ok {
+		return m
+	}
+	return map[string]any{"any role": v}
 }
 
 // nearest is the known key that is most like key.

@@ -4,6 +4,7 @@
 package config
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -24,8 +25,21 @@ func at(text []byte, offset int) position {
 	return position{1 + strings.Count(before, "\n"), len(before) - strings.LastIndexByte(before, '\n')}
 }
 
+// What a text may have: more is no configuration, and the readers below take
+// memory and time for each level of what is nested.
+const (
+	maxText = 1 << 20 // bytes
+	maxOpen = 10_000  // objects and lists
+)
+
 // decode reads JSON5. name is for messages.
 func decode(name string, text []byte) (v any, places map[string]position, err error) {
+	if len(text) > maxText {
+		return nil, nil, fmt.Errorf("%w: %s: more than %d bytes", ErrSyntax, name, maxText)
+	}
+	if n := bytes.Count(text, []byte("[")) + bytes.Count(text, []byte("{")); n > maxOpen {
+		return nil, nil, fmt.Errorf("%w: %s: %d objects and lists, at most are %d", ErrSyntax, name, n, maxOpen)
+	}
 	defer func() {
 		// The library is not ours; what it makes of hostile text must not end
 		// the program.

@@ -6,6 +6,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"slices"
@@ -21,7 +22,12 @@ func (c *Config) LoadFile(path string) error {
 	case ".yaml", ".yml", ".toml":
 		return fmt.Errorf("%w: %s: only JSON5 is read", ErrSetting, path)
 	}
-	text, err := os.ReadFile(path)
+	f, err := os.Open(path)
+	if err != nil {
+		return err
+	}
+	defer f.Close()
+	text, err := io.ReadAll(io.LimitReader(f, maxText+1))
 	if err != nil {
 		return err
 	}
@@ -68,6 +74,7 @@ func (c *Config) take(key string, v any, source func(string) string) error {
 		if !harmless(v) {
 			c.note(key, source(key), "has no effect: "+why)
 		}
+		c.scouted(key, v, source)
 		return nil
 	}
 	if s := find(key); s != nil {

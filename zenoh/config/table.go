@@ -84,7 +84,7 @@ func duration(key, doc string, unit time.Duration, low float64, f func(c *Config
 }
 
 func list(key, doc string, f func(c *Config) *[]string) setting {
-	return setting{key, "list", doc, func(c *Config) any { return *f(c) }, func(c *Config, v any) error {
+	return setting{key, "list", doc, func(c *Config) any { return append([]string{}, *f(c)...) }, func(c *Config, v any) error {
 		var out []string
 		if err := flatten(v, &out); err != nil {
 			return err
@@ -133,10 +133,11 @@ func settings() []setting {
 		}},
 		boolean("timestamping/enabled", "stamp samples that have no time", func(c *Config) *bool { return &c.Timestamping }),
 		duration("queries_default_timeout", "of queries that do not say, ms", ms, 1, func(c *Config) *time.Duration { return &c.QueryTimeout }),
+		{"qos/publication", "list", "how samples go out whose key the key expressions include: congestion_control, priority, express, reliability, allowed_destination", func(c *Config) any { return append([]Overwrite{}, c.Overwrites...) }, setOverwrites},
 		duration("transport/unicast/open_timeout", "for connecting to one endpoint, ms", ms, 1, func(c *Config) *time.Duration { return &c.Transport.OpenTimeout }),
 		boolean("transport/unicast/qos/enabled", "priorities of their own", func(c *Config) *bool { return &c.Transport.QoS }),
 		list("transport/link/protocols", "allowed; empty: all", func(c *Config) *[]string { return &c.Transport.Protocols }),
-		text("transport/link/tx/sequence_number_resolution", "8bit, 16bit, 32bit or 64bit", func(c *Config) *string { return &c.Transport.Resolution }, "8bit", "16bit", "32bit", "64bit"),
+		{"transport/link/tx/sequence_number_resolution", "string", "8bit, 16bit, 32bit or 64bit", func(c *Config) any { return c.Transport.Resolution }, setResolution},
 		duration("transport/link/tx/lease", "we promise to send that often, ms", ms, 100, func(c *Config) *time.Duration { return &c.Transport.Lease }),
 		integer("transport/link/tx/keep_alive", "messages in a lease when idle", 1, 1000, func(c *Config) *int { return &c.Transport.KeepAlive }),
 		integer("transport/link/tx/batch_size", "most bytes of a batch, and so of a fragment", 64, 65535, func(c *Config) *int { return &c.Transport.BatchSize }),
@@ -175,6 +176,27 @@ func setMode(c *Config, v any) error {
 	return nil
 }
 
+var resolutions = []string{"8bit", "16bit", "32bit", "64bit"}
+
+// setResolution also takes the largest number in place of a name, as before 1.0.
+func setResolution(c *Config, v any) error {
+	switch v := v.(type) {
+	case string:
+		if slices.Contains(resolutions, v) {
+			c.Transport.Resolution = v
+			return nil
+		}
+	case float64:
+		for i, most := range []float64{1 << 7, 1 << 14, 1 << 28, math.Inf(1)} {
+			if v >= 1 && v <= most {
+				c.Transport.Resolution = resolutions[i]
+				return nil
+			}
+		}
+	}
+	return fmt.Errorf("%v: want one of %s", v, strings.Join(resolutions, ", "))
+}
+
 func find(key string) *setting {
 	for _, s := range settings() {
 		if s.key == key {
@@ -207,10 +229,13 @@ func isGroup(key string) bool {
 // Setting is a key with its value and what set it.
 type Setting struct {
 	Key    string
-	Value  string // JSON; passwords are hidden
+	Value  string // JSON; secrets are hidden
 	Source string // "built-in", a file with line and column, a variable, …
 	Doc    string
 }
+
+// secrets are not shown.
+var secrets = []string{"transport/auth/usrpwd/password", "transport/link/tls/connect_private_key_base64"}
 
 // Explain lists every key that has an effect, in order.
 func (c *Config) Explain() []Setting {
@@ -220,7 +245,7 @@ func (c *Config) Explain() []Setting {
 		if err != nil {
 			v = []byte("?")
 		}
-		if s.key == "transport/auth/usrpwd/password" && c.Password != "" {
+		if slices.Contains(secrets, s.key) && string(v) != `""` {
 			v = []byte(`"(hidden)"`)
 		}
 		source := c.sources[s.key]

@@ -5,7 +5,6 @@ package interop
 
 import (
 	"bufio"
-	"context"
 	"fmt"
 	"os"
 	"os/exec"
@@ -75,10 +74,20 @@ func (p *program) interrupt() {
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", dir, "../examples/...").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags=-s -w", "-o", dir, "../examples/...").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
-	n, e := router(t, versions[0])
+	for _, v := range versions {
+		t.Run(v, func(t *testing.T) {
+			t.Parallel()
+			n, e := router(t, v)
+			examples(t, dir, n, e)
+		})
+	}
+	t.Run("settings", func(t *testing.T) { exampleSettings(t, dir) })
+}
+
+func examples(t *testing.T, dir string, n *node, e string) {
 	bin := func(name string) string { return filepath.Join(dir, name) }
 	at := func(args ...string) []string { return append([]string{"-e", e, "-m", "client"}, args...) }
 
@@ -140,12 +149,79 @@ func TestExamples(t *testing.T) {
 	thr.until(`Received [0-9]+ messages over [0-9.]+s: [0-9.]+msg/s`)
 	flood.until(`[0-9.e+]+ msg/s`)
 	flood.interrupt()
+}
 
-	// Settings come from the environment, and are explained.
-	explain := exec.CommandContext(context.Background(), bin("z_put"), "--explain")
-	explain.Env = append(os.Environ(), `ZENOH_CONFIG_OVERRIDE=mode="client";connect/endpoints=["tcp/192.0.2.1:7447"]`)
-	out, err := explain.Output()
-	if err != nil || !slices.Contains(strings.Split(string(out), "\n"), "connect/endpoints = [\"tcp/192.0.2.1:7447\"]\t# $ZENOH_CONFIG_OVERRIDE") {
-		t.Errorf("explained %v\n%s", err, out)
+// run runs an example that ends by itself, with variables, and returns what it
+// says on both outputs.
+func run(t *testing.T, bin string, env []string, args ...string) (out, complaints string, err error) {
+	t.Helper()
+	cmd := exec.CommandContext(ctx(t), bin, args...)
+	cmd.Env = append(os.Environ(), env...)
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	err = cmd.Run()
+	return stdout.String(), stderr.String(), err
+}
+
+// exampleSettings uses an example as a user does who has to find out which
+// settings it runs with.
+func exampleSettings(t *testing.T, dir string) {
+	put := filepath.Join(dir, "z_put")
+	file := filepath.Join(t.TempDir(), "session.json5")
+	write := func(text string) []string {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return []string{"ZENOH_SESSION_CONFIG_URI=" + file}
+	}
+	text := `{
+  mode: "peer",
+  connect: { endpoints: ["tcp/192.0.2.9:7447"] },
+  scouting: { multicast: { autoconnect: { router: "true" } } },
+  transport: {
+    shared_memory: { enabled: true },
+    link: { tx: { queue: { batching: { enabled: false, flush_period: 20 }, size: { data: 7 } }, batch_size: 9000 }, rx: { max_message_size: 8000000 } },
+  },
+  qos: { publication: [{ key_exprs: ["demo/**"], config: { express: true, priority: "real_time" } }] },
+}`
+	env := write(text)
+	at := func(what string) string { // where it is in the file
+		before, _, _ := strings.Cut(text, what)
+		return fmt.Sprintf("%s:%d:%d", file, 1+strings.Count(before, "\n"), len(before)-strings.LastIndexByte(before, '\n'))
+	}
+	env = append(env, `ZENOH_CONFIG_OVERRIDE=mode="client";connect/endpoints=["tcp/192.0.2.1:7447"]`)
+	out, _, err := run(t, put, env, "--explain", "--cfg", "transport/link/tx/lease:60000")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(out, "\n")
+	for _, want := range []string{
+		"mode = \"client\"\t# $ZENOH_CONFIG_OVERRIDE",
+		"connect/endpoints = [\"tcp/192.0.2.1:7447\"]\t# $ZENOH_CONFIG_OVERRIDE",
+		"transport/link/tx/lease = 60000\t# --cfg",
+		"transport/link/tx/queue/batching/enabled = false\t# " + at("enabled: false"),
+		"transport/link/tx/queue/batching/flush_period = 20\t# " + at("flush_period"),
+		"transport/link/tx/queue/size/data = 7\t# " + at("data: 7"),
+		"transport/link/tx/queue/size/data_low = 2\t# built-in",
+		"transport/link/tx/batch_size = 9000\t# " + at("batch_size"),
+		"transport/link/rx/max_message_size = 8000000\t# " + at("max_message"),
+		"qos/publication = [{\"key_exprs\":[\"demo/**\"],\"config\":{\"priority\":\"real_time\",\"express\":true}}]\t# " + at("publication"),
+	} {
+		if !slices.Contains(lines, want) {
+			t.Errorf("%s is not explained in\n%s", want, out)
+		}
+	}
+	for _, want := range []string{"# transport/shared_memory: ", "# scouting/multicast/autoconnect: "} {
+		if n := strings.Count(out, want); n != 1 {
+			t.Errorf("%s is named %d times in\n%s", want, n, out)
+		}
+	}
+	for text, want := range map[string]string{
+		"{\n  mode: \"client\",\n  connect: [,]\n}": file + ":3:13",
+		"{ connect: {\n endpoint: [] } }":           file + ":2:2: connect/endpoint is not known; did you mean connect/endpoints?",
+	} {
+		if _, said, err := run(t, put, write(text)); err == nil || !strings.Contains(said, want) {
+			t.Errorf("%s: %v, %s, want %s", text, err, said, want)
+		}
 	}
 }

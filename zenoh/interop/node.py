@@ -129,8 +129,13 @@ def replies(answers):
 
 
 def publisher(s, c):
-    p = s.declare_publisher(c["key"], **options(c))
-    if hasattr(p, "declare_matching_listener"):
+    o = options(c)
+    if "reliability" in c:
+        o["reliability"] = getattr(zenoh.Reliability, c["reliability"])
+    if "destination" in c:
+        o["allowed_destination"] = getattr(zenoh.Locality, c["destination"])
+    p = s.declare_publisher(c["key"], **o)
+    if c.get("matching", True) and hasattr(p, "declare_matching_listener"):
         declared[c["name"] + "#"] = p.declare_matching_listener(lambda m: say(ev="matching", matching=bool(m.matching)))
     return p
 
@@ -223,7 +228,8 @@ def run(s, c):
         s.delete(c["key"])
         say(ev="put")
     elif op == "sub":
-        declared[c["name"]] = s.declare_subscriber(c["key"], lambda x: sample("sample", x))
+        o = {"allowed_origin": getattr(zenoh.Locality, c["origin"])} if "origin" in c else {}
+        declared[c["name"]] = s.declare_subscriber(c["key"], lambda x: sample("sample", x), **o)
         say(ev="declared")
     elif op == "echo":
         p = s.declare_publisher(c["to"], congestion_control=zenoh.CongestionControl.BLOCK)

@@ -113,6 +113,9 @@ func (e *Example) Open(ctx context.Context) (*zenoh.Session, error) {
 		for _, s := range c.Explain() {
 			fmt.Printf("%s = %s\t# %s\n", s.Key, s.Value, s.Source)
 		}
+		for _, n := range c.Notes() {
+			fmt.Printf("# %v\n", n)
+		}
 		return nil, errDone
 	}
 	log := slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelWarn}))
