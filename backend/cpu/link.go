@@ -66,9 +66,9 @@ func (l *Link) State() (Session, string) {
 	return l.session, l.problem
 }
 
-// join has tell called when there is a session, until leave is called. tell does
-// not block and calls nothing of the link.
-func (l *Link) join(tell func()) (leave func()) {
+// Join has tell called when there is a session, and when a topic becomes free,
+// until leave is called. tell does not block and calls nothing of the link.
+func (l *Link) Join(tell func()) (leave func()) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.users == nil {

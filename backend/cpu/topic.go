@@ -73,10 +73,10 @@ func setStamp(b []byte, nanos int64) {
 	binary.LittleEndian.PutUint32(b[stampNanosec:], t.Nanosec)
 }
 
-// newTopic declares a topic of a node. wake is called when somebody begins or
+// NewTopic declares a topic of a node. wake is called when somebody begins or
 // ceases to subscribe, and when a message that was missed could go; it does not
 // block.
-func newTopic(l *Link, node, name string, t msg.Type, q graph.QoS, wake func()) (*Topic, error) {
+func NewTopic(l *Link, node, name string, t msg.Type, q graph.QoS, wake func()) (*Topic, error) {
 	out := &Topic{name: name, typ: t, wake: wake, parcels: make(chan *parcel, inFlight)}
 	for range inFlight {
 		p := &parcel{topic: out}
@@ -94,7 +94,8 @@ func newTopic(l *Link, node, name string, t msg.Type, q graph.QoS, wake func()) 
 	return out, nil
 }
 
-func (t *Topic) close() {
+// Close takes the topic back. It never waits.
+func (t *Topic) Close() {
 	t.matched.Store(false)
 	t.endpoint.close()
 }

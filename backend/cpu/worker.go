@@ -28,7 +28,7 @@ type worker struct {
 // run is the goroutine of the backend.
 func (b *Backend) run() {
 	defer close(b.over)
-	leave := b.link.join(b.signal)
+	leave := b.link.Join(b.signal)
 	defer leave()
 	defer b.w.end()
 	for {
@@ -93,7 +93,7 @@ func (w *worker) topic(at **Topic, want bool, name string, t msg.Type) (fresh, o
 	b.mu.Unlock()
 	switch {
 	case old == nil && want:
-		made, err := newTopic(b.link, NodeName(b.o.Camera), name, t, b.o.QoS, b.signal)
+		made, err := NewTopic(b.link, NodeName(b.o.Camera), name, t, b.o.QoS, b.signal)
 		b.mu.Lock()
 		defer b.mu.Unlock()
 		if err != nil {
@@ -109,7 +109,7 @@ func (w *worker) topic(at **Topic, want bool, name string, t msg.Type) (fresh, o
 		b.mu.Lock()
 		*at = nil
 		b.mu.Unlock()
-		old.close()
+		old.Close()
 	}
 	return false, true
 }
@@ -161,7 +161,7 @@ func (w *worker) end() {
 	b.mu.Unlock()
 	for _, t := range topics {
 		if t != nil {
-			t.close()
+			t.Close()
 		}
 	}
 	if w.encoder != nil {

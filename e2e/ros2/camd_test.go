@@ -5,7 +5,9 @@ package ros2
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
+	"strings"
 	"syscall"
 	"testing"
 	"time"
@@ -90,9 +92,28 @@ const (
 	infos  = "/robot1/front/color/camera_info"
 )
 
+// subscribe has the node subscribe. Messages that come meanwhile are passed over.
 func subscribe(p *peer, name string, t msg.Type) event {
 	p.t.Helper()
-	return p.do(command{"op": "subscriber", "name": name, "topic": name, "type": t.Name, "definition": t.Definition(), "node_name": "viewer"}, "declared")
+	p.tell(command{"op": "subscriber", "name": name, "topic": name, "type": t.Name, "definition": t.Definition(), "node_name": "viewer"})
+	for {
+		if e := p.next(); e.Ev != "message" {
+			if e.Ev != "declared" {
+				p.t.Fatalf("event %+v of the peer", e)
+			}
+			return e
+		}
+	}
+}
+
+// received waits for a message of the topic.
+func received(p *peer, name string) map[string]any {
+	p.t.Helper()
+	for {
+		if e := p.next(); e.Ev == "message" && e.Name == name {
+			return e.Message
+		}
+	}
 }
 
 // number is a field of a message, or of a message within it.
@@ -155,11 +176,18 @@ func TestCamd(t *testing.T) {
 	if x := topic(st, images+"/compressed"); x.Frames+x.Encoded != 0 {
 		t.Errorf("what nobody asked for: %+v", x)
 	}
+	subscribe(p, "/diagnostics", msg.TypeDiagnosticArray)
+	status, _ := received(p, "/diagnostics")["status"].([]any)
+	if text := fmt.Sprint(status...); len(status) != 2 || !strings.Contains(text, "camd: front/color") || !strings.Contains(text, "running") {
+		t.Errorf("diagnostics: %v", status)
+	}
 	go func() {
 		for range p.events { // what was still on its way
 		}
 	}()
-	_, _ = p.in.Write([]byte(`{"op": "close", "name": "` + images + `"}` + "\n" + `{"op": "close", "name": "` + infos + `"}` + "\n"))
+	for _, name := range []string{images, infos} {
+		p.tell(command{"op": "close", "name": name})
+	}
 	st = await(t, d, "nobody subscribes", func(st daemon.Status) bool { return !topic(st, images).Matched && !topic(st, infos).Matched })
 	before, from := topic(st, images), st.Streams[0].Published
 	st = await(t, d, "more frames nobody asked for", func(st daemon.Status) bool { return st.Streams[0].Published > from+20 })
@@ -183,8 +211,8 @@ func TestRouterComesAndGoes(t *testing.T) {
 		p := startPeerAt(t, port)
 		await(t, d, "connected", func(st daemon.Status) bool { return st.Zenoh.State == "connected" })
 		subscribe(p, images, msg.TypeImage)
-		if e := p.want("message"); e.Message["encoding"] != "bgra8" {
-			t.Errorf("round %d: %v", round, e.Message)
+		if m := received(p, images); m["encoding"] != "bgra8" {
+			t.Errorf("round %d: %v", round, m)
 		}
 		_ = p.cmd.Process.Kill()
 		st := await(t, d, "connection lost", func(st daemon.Status) bool { return st.Zenoh.State == "connecting" })
@@ -203,7 +231,7 @@ func TestStoppedRouter(t *testing.T) {
 	d := camd(t, p.endpoint, "front=pattern,1280x720@100,encoding=rgb8")
 	await(t, d, "the topic", func(st daemon.Status) bool { return topic(st, images).Topic != "" })
 	subscribe(p, images, msg.TypeImage)
-	p.want("message")
+	received(p, images)
 	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
 		t.Fatal(err)
 	}

@@ -51,6 +51,8 @@ def describe(m):
         return {"len": m.size, "sha256": hashlib.sha256(m.tobytes()).hexdigest()}
     if hasattr(m, "__dataclass_fields__"):
         return {f: describe(getattr(m, f)) for f in m.__dataclass_fields__ if f != "__msgtype__"}
+    if isinstance(m, list):
+        return [describe(x) for x in m]
     return m
 
 

@@ -122,23 +122,33 @@ func startPeerAt(t testing.TB, port int) *peer {
 	return p
 }
 
-// want waits for an event, which must be of the kind.
-func (p *peer) want(ev string) event {
+// next waits for an event.
+func (p *peer) next() event {
 	p.t.Helper()
 	select {
 	case e, ok := <-p.events:
-		if !ok || e.Ev != ev {
-			p.t.Fatalf("event %+v of the peer, want %s", e, ev)
+		if !ok {
+			p.t.Fatal("the peer has ended")
 		}
 		return e
 	case <-time.After(patience):
-		p.t.Fatalf("no event of the peer, want %s", ev)
+		p.t.Fatal("no event of the peer")
 	}
 	return event{}
 }
 
-// do tells the peer what to do and waits for the event that ends it.
-func (p *peer) do(c command, ev string) event {
+// want waits for an event, which must be of the kind.
+func (p *peer) want(ev string) event {
+	p.t.Helper()
+	e := p.next()
+	if e.Ev != ev {
+		p.t.Fatalf("event %+v of the peer, want %s", e, ev)
+	}
+	return e
+}
+
+// tell tells the peer what to do.
+func (p *peer) tell(c command) {
 	p.t.Helper()
 	b, err := json.Marshal(c)
 	if err != nil {
@@ -147,6 +157,12 @@ func (p *peer) do(c command, ev string) event {
 	if _, err := p.in.Write(append(b, '\n')); err != nil {
 		p.t.Fatal(err)
 	}
+}
+
+// do tells the peer what to do and waits for the event that ends it.
+func (p *peer) do(c command, ev string) event {
+	p.t.Helper()
+	p.tell(c)
 	return p.want(ev)
 }
 

@@ -108,6 +108,9 @@ func (d *Daemon) Run(ctx context.Context) error {
 	if d.network != nil {
 		go d.network.run(ctx)
 		defer d.network.close()
+		if d.network.Diagnostics {
+			d.running.Go(func() { (&diagnostics{d: d}).run(ctx) })
+		}
 	}
 	for _, c := range cameras {
 		if d.start(c) != nil {
