@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -77,13 +78,17 @@ func Compare(a, b []*Stored) []Difference {
 				va, vb = batches(a, k, st), batches(b, k, st)
 			}
 			if half, ok := welch(va, vb); ok {
-				d.Low, d.High, d.Basis, d.NA, d.NB = d.B-d.A-half, d.B-d.A+half, basis, len(va), len(vb)
+				d.Low, d.High, d.Basis, d.NA, d.NB = hundredths(d.B-d.A-half), hundredths(d.B-d.A+half), basis, len(va), len(vb)
 			}
+			d.A, d.B = hundredths(d.A), hundredths(d.B)
 			out = append(out, d)
 		}
 	}
 	return out
 }
+
+// hundredths rounds: further digits of an average mean nothing.
+func hundredths(v float64) float64 { return math.Round(v*100)/100 + 0 } // + 0 makes 0 of -0
 
 // collect is the rows of each metric that has values, a run each.
 func collect(runs []*Stored) map[Key][]StoredRow {

@@ -75,7 +75,9 @@ func (r *floorReader) Close() error      { return r.close() }
 // floorWorld is a world whose only stream is the floor.
 func floorWorld(open func(ctx context.Context) (Subscription, error)) World {
 	w := RealWorld()
-	w.Subscribe = func(ctx context.Context, _ string, _ ...client.Option) (Subscription, error) { return open(ctx) }
+	w.Subscribe = func(ctx context.Context, _ string, _ func(client.Event), _ ...client.Option) (Subscription, error) {
+		return open(ctx)
+	}
 	w.Publisher = func(context.Context, string, client.Path) Publisher { return Publisher{} }
 	w.Now = linux.Monotonic
 	return w

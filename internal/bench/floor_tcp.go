@@ -12,6 +12,8 @@ import (
 	"net"
 	"time"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/seed-3c7e7623/camd/capture/pace"
 	"github.com/seed-3c7e7623/camd/internal/linux"
 )
@@ -45,7 +47,11 @@ func publishFloorTCP(ctx context.Context, size int, spacing time.Duration, ready
 		binary.LittleEndian.PutUint64(head, number)
 		binary.LittleEndian.PutUint64(head[8:], uint64(linux.Monotonic()))
 		rest := append(parts[:0], head, payload)
-		if _, err := rest.WriteTo(conn); err != nil {
+		_, err := rest.WriteTo(conn)
+		if errors.Is(err, unix.EPIPE) || errors.Is(err, unix.ECONNRESET) {
+			return nil // its reader has what it wants
+		}
+		if err != nil {
 			return errors.Join(ctx.Err(), err)
 		}
 		if err := pace.Until(ctx, linux.Monotonic()+int64(spacing)); err != nil {

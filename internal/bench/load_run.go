@@ -15,7 +15,6 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/seed-3c7e7623/camd/internal/measure"
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
@@ -201,11 +200,8 @@ func (s *Stored) readSamples(in io.Reader) error {
 	return err
 }
 
-// medianOf is the median as latency.csv has it, by HdrHistogram.
+// medianOf is the lower median.
 func medianOf(values []int64) float64 {
-	h := measure.NewHistogram()
-	for _, v := range values {
-		h.Record(v)
-	}
-	return float64(h.Distribution().P50)
+	sorted := slices.Sorted(slices.Values(values))
+	return float64(sorted[(len(sorted)-1)/2])
 }

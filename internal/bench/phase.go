@@ -73,8 +73,8 @@ func (p Phase) Run(ctx context.Context, w World) (*Result, error) {
 	defer cancel(nil)
 	watch := newWatcher(p, w, cancel)
 
-	opts := append(append([]client.Option{}, p.Options...), client.WithAccept(p.Backend), client.WithEvents(watch.event))
-	sub, err := w.Subscribe(ctx, p.Stream, opts...)
+	opts := append(append([]client.Option{}, p.Options...), client.WithAccept(p.Backend))
+	sub, err := w.Subscribe(ctx, p.Stream, watch.event, opts...)
 	if errors.Is(err, client.ErrNotAvailable) {
 		r.Unavailable = err.Error()
 		return r, nil

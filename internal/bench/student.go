@@ -5,51 +5,66 @@ package bench
 
 import "math"
 
-// quantiles of Student's t at 97.5 %, by degrees of freedom (any statistical
-// table, for example NIST/SEMATECH e-Handbook of Statistical Methods, 1.3.6.7.2).
-var quantiles = []struct{ df, t float64 }{
-	{1, 12.706},
-	{2, 4.303},
-	{3, 3.182},
-	{4, 2.776},
-	{5, 2.571},
-	{6, 2.447},
-	{7, 2.365},
-	{8, 2.306},
-	{9, 2.262},
-	{10, 2.228},
-	{11, 2.201},
-	{12, 2.179},
-	{13, 2.160},
-	{14, 2.145},
-	{15, 2.131},
-	{16, 2.120},
-	{17, 2.110},
-	{18, 2.101},
-	{19, 2.093},
-	{20, 2.086},
-	{22, 2.074},
-	{24, 2.064},
-	{26, 2.056},
-	{28, 2.048},
-	{30, 2.042},
-	{40, 2.021},
-	{60, 2.000},
-	{120, 1.980},
-	{math.Inf(1), 1.960},
-}
-
-// studentT is the half width of a 95 % interval in standard errors, for df >= 1
-// degrees of freedom, between the lines of the table in proportion to 1/df.
+// studentT is the half width of a 95 % interval in standard errors: the 97.5 %
+// quantile of Student's t with df > 0 degrees of freedom. It halves an interval
+// in which the distribution function rises.
 func studentT(df float64) float64 {
-	for i := 1; i < len(quantiles); i++ {
-		a, b := quantiles[i-1], quantiles[i]
-		if df <= b.df {
-			part := (1/a.df - 1/max(df, 1)) / (1/a.df - 1/b.df)
-			return a.t + (b.t-a.t)*part
+	low, high := 0.0, 1.0
+	for tail(high, df) > 0.025 {
+		high *= 2
+	}
+	for range 60 {
+		if mid := (low + high) / 2; tail(mid, df) > 0.025 {
+			low = mid
+		} else {
+			high = mid
 		}
 	}
-	return quantiles[len(quantiles)-1].t
+	return high
+}
+
+// tail is the share of Student's t above t >= 0 (Abramowitz and Stegun, 26.7.1
+// with 26.5.27): half the regularised incomplete beta function of df/(df+t²).
+func tail(t, df float64) float64 { return incompleteBeta(df/2, 0.5, df/(df+t*t)) / 2 }
+
+// incompleteBeta is I_x(a,b), by its continued fraction (Abramowitz and Stegun,
+// 26.5.8), evaluated as Lentz does.
+func incompleteBeta(a, b, x float64) float64 {
+	if x > (a+1)/(a+b+2) { // where the fraction converges slowly
+		return 1 - incompleteBeta(b, a, 1-x)
+	}
+	if x <= 0 {
+		return 0
+	}
+	ga, _ := math.Lgamma(a)
+	gb, _ := math.Lgamma(b)
+	gab, _ := math.Lgamma(a + b)
+	front := math.Exp(gab - ga - gb + a*math.Log(x) + b*math.Log1p(-x))
+	f, c, d := 1.0, 1.0, 0.0
+	const tiny = 1e-300
+	for i := range 1000 {
+		m := float64(i / 2)
+		n := -(a + m) * (a + b + m) * x / ((a + 2*m) * (a + 2*m + 1))
+		switch {
+		case i == 0:
+			n = 1
+		case i%2 == 0:
+			n = m * (b - m) * x / ((a + 2*m - 1) * (a + 2*m))
+		}
+		if d = 1 + n*d; math.Abs(d) < tiny {
+			d = tiny
+		}
+		if c = 1 + n/c; math.Abs(c) < tiny {
+			c = tiny
+		}
+		d = 1 / d
+		step := c * d
+		f *= step
+		if math.Abs(step-1) < 1e-14 {
+			break
+		}
+	}
+	return front / a * (f - 1)
 }
 
 // welch is the half width of the 95 % interval of the difference of two means

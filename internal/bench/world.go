@@ -31,7 +31,8 @@ type Subscription interface {
 
 // World is what a phase needs from outside the process.
 type World struct {
-	Subscribe func(ctx context.Context, stream string, opts ...client.Option) (Subscription, error)
+	// Subscribe has events called at each change of the subscription.
+	Subscribe func(ctx context.Context, stream string, events func(client.Event), opts ...client.Option) (Subscription, error)
 	Publisher func(ctx context.Context, stream string, p client.Path) Publisher
 	Now       func() int64                             // CLOCK_MONOTONIC
 	Clocks    func() (monotonicNanos, wallNanos int64) // of one instant
@@ -41,8 +42,8 @@ type World struct {
 // RealWorld is this process and this host.
 func RealWorld() World {
 	return World{
-		Subscribe: func(ctx context.Context, stream string, opts ...client.Option) (Subscription, error) {
-			s, err := client.Subscribe(ctx, stream, opts...)
+		Subscribe: func(ctx context.Context, stream string, events func(client.Event), opts ...client.Option) (Subscription, error) {
+			s, err := client.Subscribe(ctx, stream, append(opts, client.WithEvents(events))...)
 			if err != nil {
 				return nil, err
 			}

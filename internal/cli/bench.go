@@ -91,8 +91,8 @@ func (w world) benchWorld() bench.World {
 	b := bench.RealWorld()
 	b.Now = w.now
 	b.Clocks = func() (int64, int64) { return w.now(), w.realtime() }
-	b.Subscribe = func(ctx context.Context, stream string, opts ...client.Option) (bench.Subscription, error) {
-		s, err := w.subscribe(ctx, stream, opts...)
+	b.Subscribe = func(ctx context.Context, stream string, events func(client.Event), opts ...client.Option) (bench.Subscription, error) {
+		s, err := w.subscribe(ctx, stream, append(opts, client.WithEvents(events))...)
 		if err != nil {
 			return nil, err
 		}
