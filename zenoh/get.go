@@ -169,7 +169,7 @@ func (s *Session) Get(ctx context.Context, selector string, o *GetOptions) (*Rep
 
 // grace is what the wire gets more than the timeout here, so that our end
 // comes first and not the error of a router.
-const grace = 100 * time.Millisecond
+const grace = time.Second
 
 func (r *Replies) request(params string, timeout time.Duration, o *GetOptions) *wire.Request {
 	m := &wire.Request{
