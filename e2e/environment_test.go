@@ -33,7 +33,7 @@ func TestLimits(t *testing.T) {
 		wants                 []string
 	}{
 		{"open files", "ulimit -n 30", camera, []string{"RLIMIT_NOFILE (ulimit -n) is 30", "raise it or lower max_subscribers"}},
-		{"address space", "ulimit -v 2100000", "test=pattern,3840x2160@30", []string{"RLIMIT_AS (ulimit -v) leaves", "needs 895.8 MB"}},
+		{"address space", "ulimit -v 2100000", "test=pattern,3840x2160@30", []string{"RLIMIT_AS (ulimit -v) leaves", "needs 995.3 MB"}},
 		{"file size", "ulimit -f 10000", camera, []string{"RLIMIT_FSIZE"}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -179,7 +179,7 @@ func TestExitCodes(t *testing.T) {
 		{2, camsub("cat", "a", "--format", "avi"), []string{"y4m, raw"}},
 		{3, run("test=patern"), []string{`unknown kind "patern"`, "did you mean pattern?"}},
 		{3, run("test=pattern,encoding=rgb9"), []string{`unknown encoding "rgb9"`, "bgra8"}},
-		{3, run("test=pattern,foo=1"), []string{`"foo"`, "encoding"}},
+		{3, run("test=pattern,foobar=1"), []string{`"foobar"`, "encoding"}},
 		{3, run("test=pattern,max_subscribers=1000"), []string{"from 1 to 64"}},
 		{3, run("test=pattern,slots=1"), []string{"slots=1", "at least 3"}},
 		{3, run("test=pattern", "test=pattern"), []string{"test", "twice"}},
@@ -190,7 +190,7 @@ func TestExitCodes(t *testing.T) {
 		{4, camsub("hz", "test/colour"), []string{"unknown stream", "test/color"}},
 		{4, camsub("info", "other/color"), []string{"test/color"}},
 		{5, camsub("hz", "test/color", "--require", "cuda"), []string{"cuda: not_offered"}},
-		{5, camsub("hz", "test/color", "--accept", "cpu"), []string{"cpu: not_offered"}},
+		{5, camsub("hz", "test/color", "--accept", "cpu"), []string{"cpu: router_unreachable"}},
 		{6, camsub("hz", "test/color", "--timeout", "4s"), []string{"no frame of test/color for 4s"}},
 	} {
 		name := temporary.ReplaceAllString(strings.Join(c.line[1:], " "), "DIR")
