@@ -15,8 +15,9 @@ help: ## show this list
 setup: check-go ## install what tests and demo need (as root), or say the command that does
 	@sh scripts/setup.sh
 
-build: check-go ## build bin/camd and bin/camsub (no C compiler needed)
+build: check-go ## build bin/camd, bin/camsub and bin/camsub-plot (no C compiler needed)
 	CGO_ENABLED=0 go build -buildvcs=false -trimpath -ldflags '$(GO_LDFLAGS)' -o bin/ ./cmd/camd ./cmd/camsub
+	CGO_ENABLED=0 go -C benchmarks/plot build -buildvcs=false -trimpath -ldflags '-s -w' -o ../../bin/camsub-plot .
 
 test: check-go ## set up, then run every check; each stage has a time limit
 	@bash scripts/test.sh

@@ -52,6 +52,7 @@ stage_setup() { sh scripts/setup.sh; }
 stage_download() {
 	go list -deps -test ./... >/dev/null
 	go list -modfile=tools/go.mod -deps tool >/dev/null
+	go -C benchmarks/plot list -deps -test ./... >/dev/null
 }
 
 stage_fmt() {
@@ -103,6 +104,14 @@ stage_arm64() {
 	CGO_ENABLED=0 GOARCH=arm64 go build -tags nodl ./...
 }
 
+# The program that draws is a module of its own, which ./... above does not see.
+stage_plot() (
+	cd benchmarks/plot
+	go vet ./...
+	go tool -modfile=../../tools/go.mod staticcheck ./...
+	go test -count=1 -timeout 100s ./...
+)
+
 stage_e2e() { go test -count=1 -timeout 380s $(go list ./e2e/... | grep -v '/e2e/vm'); }
 
 # Real camera drivers in a virtual machine. What runs inside of it has a tag.
@@ -124,6 +133,7 @@ stages=(
 	"arm64 240"
 	"unit 600"
 	"race 600"
+	"plot 200"
 	"e2e 400"
 	"vm 600"
 )
