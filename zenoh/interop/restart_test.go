@@ -7,8 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"runtime"
 	"strings"
+	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -28,89 +28,94 @@ func quick(endpoint string) *config.Config {
 // The node is killed and started again: everything that was declared works as
 // before, without a word from the program.
 func TestNodeRestarted(t *testing.T) {
-	for _, mode := range []string{"router", "peer"} {
-		t.Run(mode, func(t *testing.T) {
-			t.Parallel()
-			v := versions[0]
-			e := fmt.Sprintf("tcp/127.0.0.1:%d", port(t))
-			n := start(t, v, listening(mode, e))
-			s := open(t, quick(e))
-			sub, err := s.Subscribe("demo/**", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			changes := make(chan bool, 10)
-			pub, err := s.Publisher("from/us", &zenoh.PublisherOptions{OnMatching: func(m bool) { changes <- m }})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if _, err := s.Queryable("ask/us", &zenoh.QueryableOptions{Handler: zenoh.Handler[*zenoh.Query]{Callback: func(q *zenoh.Query) {
-				if err := q.Reply(context.Background(), "ask/us", []byte("here"), nil); err != nil {
-					t.Error(err)
-				}
-			}}}); err != nil {
-				t.Fatal(err)
-			}
-			if _, err := s.Token("alive/us"); err != nil {
-				t.Fatal(err)
-			}
-			live, err := s.SubscribeLiveliness("alive/node", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			round(t, s)
-			for round := range 2 {
-				n.do(command{"op": "token", "name": "t", "key": "alive/node"}, "declared")
-				if got, err := live.Receive(ctx(t)); err != nil || got.Kind != zenoh.Put {
-					t.Fatalf("round %d: token %+v, %v", round, got, err)
-				}
-				n.do(command{"op": "sub", "name": "s", "key": "from/*"}, "declared")
-				if !<-changes {
-					t.Fatalf("round %d: not matching", round)
-				}
-				if err := pub.Put(ctx(t), []byte("pub"), nil); err != nil {
-					t.Fatal(err)
-				}
-				if e := n.want("sample"); e.Key != "from/us" || e.Text != "pub" {
-					t.Errorf("round %d: the node received %+v", round, e)
-				}
-				n.do(command{"op": "put", "key": "demo/x", "text": "node"}, "put")
-				if got, err := sub.Receive(ctx(t)); err != nil || string(got.Payload) != "node" {
-					t.Fatalf("round %d: received %+v, %v", round, got, err)
-				}
-				n.tell(command{"op": "get", "key": "ask/*"})
-				if e := n.want("reply"); e.Text != "here" {
-					t.Errorf("round %d: reply %+v", round, e)
-				}
-				n.want("done")
-				n.tell(command{"op": "liveget", "key": "alive/us"})
-				if e := n.want("reply"); e.Key != "alive/us" {
-					t.Errorf("round %d: alive %+v", round, e)
-				}
-				n.want("done")
-				if round == 1 {
-					break
-				}
-				n.kill()
-				if <-changes {
-					t.Error("matching while the node is dead")
-				}
-				if got, err := live.Receive(ctx(t)); err != nil || got.Kind != zenoh.Delete {
-					t.Fatalf("token of the dead node: %+v, %v", got, err)
-				}
-				if err := pub.Put(ctx(t), []byte("to nobody"), nil); err == nil || !strings.Contains(err.Error(), "not connected") {
-					t.Errorf("put while the node is dead: %v", err)
-				}
-				n = start(t, v, listening(mode, e))
-				if err := s.WaitConnected(ctx(t)); err != nil {
-					t.Fatal(err)
-				}
-				_, _ = s.Liveliness(ctx(t), "round/trip")
-			}
-			if i := s.Info(); i.Losses != 1 || i.LastErr == nil || i.Unsent != 1 {
-				t.Errorf("%d losses, %v, %d unsent", i.Losses, i.LastErr, i.Unsent)
-			}
-		})
+	for _, v := range versions {
+		for _, mode := range []string{"router", "peer"} {
+			t.Run(v+"/"+mode, func(t *testing.T) {
+				t.Parallel()
+				restarted(t, v, mode)
+			})
+		}
+	}
+}
+
+func restarted(t *testing.T, v, mode string) {
+	e := fmt.Sprintf("tcp/127.0.0.1:%d", port(t))
+	n := start(t, v, listening(mode, e))
+	s := open(t, quick(e))
+	sub, err := s.Subscribe("demo/**", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	changes := make(chan bool, 10)
+	pub, err := s.Publisher("from/us", &zenoh.PublisherOptions{OnMatching: func(m bool) { changes <- m }})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Queryable("ask/us", &zenoh.QueryableOptions{Handler: zenoh.Handler[*zenoh.Query]{Callback: func(q *zenoh.Query) {
+		if err := q.Reply(context.Background(), "ask/us", []byte("here"), nil); err != nil {
+			t.Error(err)
+		}
+	}}}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Token("alive/us"); err != nil {
+		t.Fatal(err)
+	}
+	live, err := s.SubscribeLiveliness("alive/node", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	round(t, s)
+	for round := range 2 {
+		n.do(command{"op": "token", "name": "t", "key": "alive/node"}, "declared")
+		if got, err := live.Receive(ctx(t)); err != nil || got.Kind != zenoh.Put {
+			t.Fatalf("round %d: token %+v, %v", round, got, err)
+		}
+		n.do(command{"op": "sub", "name": "s", "key": "from/*"}, "declared")
+		if !<-changes {
+			t.Fatalf("round %d: not matching", round)
+		}
+		if err := pub.Put(ctx(t), []byte("pub"), nil); err != nil {
+			t.Fatal(err)
+		}
+		if e := n.want("sample"); e.Key != "from/us" || e.Text != "pub" {
+			t.Errorf("round %d: the node received %+v", round, e)
+		}
+		n.do(command{"op": "put", "key": "demo/x", "text": "node"}, "put")
+		if got, err := sub.Receive(ctx(t)); err != nil || string(got.Payload) != "node" {
+			t.Fatalf("round %d: received %+v, %v", round, got, err)
+		}
+		n.tell(command{"op": "get", "key": "ask/*"})
+		if e := n.want("reply"); e.Text != "here" {
+			t.Errorf("round %d: reply %+v", round, e)
+		}
+		n.want("done")
+		n.tell(command{"op": "liveget", "key": "alive/us"})
+		if e := n.want("reply"); e.Key != "alive/us" {
+			t.Errorf("round %d: alive %+v", round, e)
+		}
+		n.want("done")
+		if round == 1 {
+			break
+		}
+		n.kill()
+		if <-changes {
+			t.Error("matching while the node is dead")
+		}
+		if got, err := live.Receive(ctx(t)); err != nil || got.Kind != zenoh.Delete {
+			t.Fatalf("token of the dead node: %+v, %v", got, err)
+		}
+		if err := pub.Put(ctx(t), []byte("to nobody"), nil); err == nil || !strings.Contains(err.Error(), "not connected") {
+			t.Errorf("put while the node is dead: %v", err)
+		}
+		n = start(t, v, listening(mode, e))
+		if err := s.WaitConnected(ctx(t)); err != nil {
+			t.Fatal(err)
+		}
+		_, _ = s.Liveliness(ctx(t), "round/trip")
+	}
+	if i := s.Info(); i.Losses != 1 || i.LastErr == nil || i.Unsent != 1 {
+		t.Errorf("%d losses, %v, %d unsent", i.Losses, i.LastErr, i.Unsent)
 	}
 }
 
@@ -206,35 +211,104 @@ func TestLarge(t *testing.T) {
 	}
 }
 
-// A node that is stopped, not killed, says nothing while its kernel still
-// answers: the session gives it up after the lease and comes back.
+// until waits until something is so.
+func until(t testing.TB, what string, so func() bool) {
+	t.Helper()
+	look := time.NewTicker(5 * time.Millisecond)
+	defer look.Stop()
+	for limit := ctx(t); !so(); <-look.C {
+		if limit.Err() != nil {
+			t.Fatalf("not so in time: %s", what)
+		}
+	}
+}
+
+// stop stops a node, which is not killed: its kernel still answers.
+func (n *node) stop() {
+	n.t.Helper()
+	if err := n.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		n.t.Fatal(err)
+	}
+}
+
+// A node that is stopped says nothing: the session gives it up after the lease
+// and comes back.
 func TestNodeStopped(t *testing.T) {
-	t.Parallel()
-	n, e := router(t, versions[0], "transport: {link: {tx: {lease: 1000, keep_alive: 4}}}")
-	s := open(t, quick(e))
+	each(t, func(t *testing.T, n *node, e string) {
+		s := open(t, quick(e))
+		n.stop()
+		until(t, "given up", func() bool { return !s.Info().Connected })
+		if err := s.Info().LastErr; !errors.Is(err, transport.ErrExpired) {
+			t.Errorf("the connection ended with %v, want ErrExpired", err)
+		}
+		goesOn(t, n, s)
+	}, "transport: {link: {tx: {lease: 700, keep_alive: 4}}}")
+}
+
+// A node that is stopped takes no bytes: its socket's buffer fills, and with it
+// our queue. Who must not wait does not, who waits is told in time, and the node
+// is given up after our lease, although it promised to say something only every
+// minute.
+func TestNodeTakesNothing(t *testing.T) {
+	each(t, func(t *testing.T, n *node, e string) {
+		c := quick(e)
+		c.Transport.Lease, c.Transport.WaitBeforeClose = 700*time.Millisecond, 300*time.Millisecond
+		s := open(t, c)
+		n.do(command{"op": "sink", "name": "s", "key": "full/**", "reply": "full/q"}, "declared")
+		round(t, s)
+		n.stop()
+		b := noise(1 << 20)
+		released := 0
+		var mu sync.Mutex
+		put := func(congestion zenoh.CongestionControl) error {
+			return s.Put(ctx(t), "full/a", b, &zenoh.PutOptions{QoS: zenoh.QoS{Congestion: congestion}, Release: func() {
+				mu.Lock()
+				defer mu.Unlock()
+				released++
+			}})
+		}
+		const drops = 50
+		for range drops {
+			if err := put(zenoh.CongestionDrop); err != nil && !errors.Is(err, zenoh.ErrNotConnected) {
+				t.Errorf("put without waiting: %v", err)
+			}
+		}
+		puts := 0
+		var err error
+		for err == nil {
+			puts++
+			err = put(zenoh.CongestionBlock)
+		}
+		if !errors.Is(err, zenoh.ErrBlocked) && !errors.Is(err, zenoh.ErrNotConnected) {
+			t.Errorf("put into what is full: %v", err)
+		}
+		until(t, "given up", func() bool { return !s.Info().Connected })
+		if err := s.Info().LastErr; !errors.Is(err, transport.ErrUnresponsive) {
+			t.Errorf("the connection ended with %v, want ErrUnresponsive", err)
+		}
+		mu.Lock()
+		if released != drops+puts {
+			t.Errorf("%d payloads were given back of %d", released, drops+puts)
+		}
+		mu.Unlock()
+		goesOn(t, n, s)
+	}, "transport: {link: {tx: {lease: 60000, keep_alive: 2}}}")
+}
+
+// goesOn lets a node that is stopped go on: everything works again.
+func goesOn(t *testing.T, n *node, s *zenoh.Session) {
+	t.Helper()
+	if err := n.cmd.Process.Signal(syscall.SIGCONT); err != nil {
+		t.Fatal(err)
+	}
 	sub, err := s.Subscribe("demo/*", nil)
 	if err != nil {
-		t.Fatal(err)
-	}
-	round(t, s)
-	if err := n.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
-		t.Fatal(err)
-	}
-	for s.Info().Connected {
-		runtime.Gosched()
-	}
-	if err := s.Info().LastErr; !errors.Is(err, transport.ErrExpired) {
-		t.Errorf("the connection ended with %v, want ErrExpired", err)
-	}
-	if err := n.cmd.Process.Signal(syscall.SIGCONT); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.WaitConnected(ctx(t)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Liveliness(ctx(t), "round/trip"); err != nil {
-		t.Fatal(err)
-	}
+	round(t, s)
 	n.do(command{"op": "put", "key": "demo/x", "text": "back"}, "put")
 	if got, err := sub.Receive(ctx(t)); err != nil || string(got.Payload) != "back" {
 		t.Errorf("received %q, %v", got.Payload, err)
