@@ -156,7 +156,7 @@ func (s *Session) Get(ctx context.Context, selector string, o *GetOptions) (*Rep
 	r.mu.Unlock()
 	if f != nil {
 		m := r.request(params, timeout, o)
-		if err := f.send(ctx, m, m.QoS, congestion(m.QoS, true)); err != nil && !errors.Is(err, transport.ErrClosed) {
+		if err := sendError(f.send(ctx, m, m.QoS, congestion(m.QoS, true))); err != nil && !errors.Is(err, ErrNotConnected) {
 			r.finish(err)
 			return nil, err
 		}

@@ -6,6 +6,7 @@ package zenoh
 import (
 	"context"
 	"errors"
+	"fmt"
 
 	"github.com/seed-3c7e7623/camd/zenoh/keyexpr"
 	"github.com/seed-3c7e7623/camd/zenoh/transport"
@@ -136,8 +137,13 @@ func (s *Session) put(ctx context.Context, out *outgoing, payload []byte, o *Put
 
 // sendError turns an error of the connection into one of the session.
 func sendError(err error) error {
-	if errors.Is(err, transport.ErrClosed) {
+	switch {
+	case err == nil:
+		return nil
+	case errors.Is(err, transport.ErrClosed):
 		return ErrNotConnected
+	case errors.Is(err, transport.ErrExpired), errors.Is(err, transport.ErrUnresponsive), errors.Is(err, transport.ErrProtocol):
+		return fmt.Errorf("%w: %w", ErrNotConnected, err) // it has just ended of that
 	}
 	return err
 }
