@@ -139,9 +139,18 @@ func TestQueryableForNode(t *testing.T) {
 	})
 }
 
-func TestGetTimeout(t *testing.T) {
-	t.Parallel()
-	n, e := router(t, versions[0])
+// A query ends in time, when it is cancelled, and when the connection is lost.
+func TestGetEndsEarly(t *testing.T) {
+	for _, v := range versions {
+		t.Run(v, func(t *testing.T) {
+			t.Parallel()
+			n, e := router(t, v)
+			endsEarly(t, n, e)
+		})
+	}
+}
+
+func endsEarly(t *testing.T, n *node, e string) {
 	a, b := client(t, e), client(t, e)
 	kept := make(chan *zenoh.Query, 1)
 	_, err := a.Queryable("slow", &zenoh.QueryableOptions{Handler: zenoh.Handler[*zenoh.Query]{Callback: func(q *zenoh.Query) {
@@ -152,7 +161,7 @@ func TestGetTimeout(t *testing.T) {
 		t.Fatal(err)
 	}
 	round(t, a)
-	r, err := b.Get(ctx(t), "slow", &zenoh.GetOptions{Timeout: 300 * time.Millisecond})
+	r, err := b.Get(ctx(t), "slow", &zenoh.GetOptions{Timeout: 700 * time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}
