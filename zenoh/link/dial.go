@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// Options are the settings of [Dial].
+// Options are the settings of [Dial] and [Listen].
 type Options struct {
 	// TLS is used by tls endpoints; nil: the public roots, no own certificate.
 	TLS *TLS
@@ -33,12 +33,18 @@ func Dial(ctx context.Context, e Endpoint, o *Options) (*Conn, error) {
 	if e.Proto == "unixsock-stream" {
 		network = "unix"
 	}
-	d := net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}}
+	d := net.Dialer{KeepAliveConfig: keepAlive}
 	nc, err := d.DialContext(ctx, network, e.Address)
 	if err != nil {
 		return nil, err
 	}
-	c, err := wrap(ctx, nc, e, o)
+	c, err := wrap(nc, o)
+	if err == nil && e.Proto == "tls" {
+		var conf *tls.Config
+		if conf, err = o.TLS.config(e); err == nil {
+			err = c.secure(ctx, tls.Client(&c.sock, conf))
+		}
+	}
 	if err != nil {
 		_ = nc.Close()
 		return nil, err
@@ -46,7 +52,10 @@ func Dial(ctx context.Context, e Endpoint, o *Options) (*Conn, error) {
 	return c, nil
 }
 
-func wrap(ctx context.Context, nc net.Conn, e Endpoint, o *Options) (*Conn, error) {
+var keepAlive = net.KeepAliveConfig{Enable: true, Idle: 15 * time.Second, Interval: 5 * time.Second, Count: 3}
+
+// wrap makes a link of a connection.
+func wrap(nc net.Conn, o *Options) (*Conn, error) {
 	c := &Conn{MTU: maxBatch}
 	if t, ok := nc.(*net.TCPConn); ok {
 		if err := t.SetNoDelay(true); err != nil {
@@ -65,20 +74,17 @@ func wrap(ctx context.Context, nc net.Conn, e Endpoint, o *Options) (*Conn, erro
 	if err := c.sock.open(nc); err != nil {
 		return nil, err
 	}
-	if e.Proto != "tls" {
-		c.top, c.vectored = nc, true
-		return c, nil
-	}
-	conf, err := o.TLS.config(e)
-	if err != nil {
-		return nil, err
-	}
-	t := tls.Client(&c.sock, conf)
-	if err := t.HandshakeContext(ctx); err != nil {
-		return nil, fmt.Errorf("tls: %w", err)
-	}
-	c.top = t
+	c.top, c.vectored = nc, true
 	return c, nil
+}
+
+// secure puts TLS between the bytes and the socket.
+func (c *Conn) secure(ctx context.Context, t *tls.Conn) error {
+	if err := t.HandshakeContext(ctx); err != nil {
+		return fmt.Errorf("tls: %w", err)
+	}
+	c.top, c.vectored = t, false
+	return nil
 }
 
 // tcpMTU is a whole number of half segments below the largest batch, which

@@ -38,6 +38,11 @@ type TLS struct {
 	Key         PEM
 	// AnyName does not compare the certificate with the host name.
 	AnyName bool
+
+	ServerCertificate PEM // own certificate, for who connects to us
+	ServerKey         PEM
+	// Mutual lets only those in whose certificate RootCA signed.
+	Mutual bool
 }
 
 func (o *TLS) config(e Endpoint) (*tls.Config, error) {
@@ -49,33 +54,11 @@ func (o *TLS) config(e Endpoint) (*tls.Config, error) {
 		return nil, fmt.Errorf("%w: %w", ErrEndpoint, err)
 	}
 	c := &tls.Config{ServerName: host, MinVersion: tls.VersionTLS12}
-	if !o.RootCA.IsZero() {
-		pem, err := o.RootCA.read()
-		if err != nil {
-			return nil, fmt.Errorf("%w: root CA: %w", ErrTLS, err)
-		}
-		c.RootCAs = x509.NewCertPool()
-		if !c.RootCAs.AppendCertsFromPEM(pem) {
-			return nil, fmt.Errorf("%w: root CA %s: no certificate in it", ErrTLS, o.RootCA.File)
-		}
+	if c.RootCAs, err = o.roots(); err != nil {
+		return nil, err
 	}
-	if o.Certificate.IsZero() != o.Key.IsZero() {
-		return nil, fmt.Errorf("%w: own certificate and key must be given together", ErrTLS)
-	}
-	if !o.Certificate.IsZero() {
-		cert, err := o.Certificate.read()
-		if err != nil {
-			return nil, fmt.Errorf("%w: own certificate: %w", ErrTLS, err)
-		}
-		key, err := o.Key.read()
-		if err != nil {
-			return nil, fmt.Errorf("%w: own key: %w", ErrTLS, err)
-		}
-		pair, err := tls.X509KeyPair(cert, key)
-		if err != nil {
-			return nil, fmt.Errorf("%w: own certificate and key: %w", ErrTLS, err)
-		}
-		c.Certificates = []tls.Certificate{pair}
+	if c.Certificates, err = pair("own certificate", o.Certificate, o.Key); err != nil {
+		return nil, err
 	}
 	if o.AnyName {
 		// The chain is still verified, only the name is not.
@@ -95,4 +78,66 @@ func verifyChain(s tls.ConnectionState, roots *x509.CertPool) error {
 	}
 	_, err := s.PeerCertificates[0].Verify(x509.VerifyOptions{Roots: roots, Intermediates: between})
 	return err
+}
+
+// roots are those who may sign the other side; nil: the public ones.
+func (o *TLS) roots() (*x509.CertPool, error) {
+	if o.RootCA.IsZero() {
+		return nil, nil
+	}
+	pem, err := o.RootCA.read()
+	if err != nil {
+		return nil, fmt.Errorf("%w: root CA: %w", ErrTLS, err)
+	}
+	pool := x509.NewCertPool()
+	if !pool.AppendCertsFromPEM(pem) {
+		return nil, fmt.Errorf("%w: root CA %s: no certificate in it", ErrTLS, o.RootCA.File)
+	}
+	return pool, nil
+}
+
+// pair reads a certificate with its key; nil where none is given.
+func pair(what string, c, k PEM) ([]tls.Certificate, error) {
+	if c.IsZero() != k.IsZero() {
+		return nil, fmt.Errorf("%w: %s and key must be given together", ErrTLS, what)
+	}
+	if c.IsZero() {
+		return nil, nil
+	}
+	cert, err := c.read()
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s: %w", ErrTLS, what, err)
+	}
+	key, err := k.read()
+	if err != nil {
+		return nil, fmt.Errorf("%w: key of the %s: %w", ErrTLS, what, err)
+	}
+	p, err := tls.X509KeyPair(cert, key)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %s and key: %w", ErrTLS, what, err)
+	}
+	return []tls.Certificate{p}, nil
+}
+
+// serve is the configuration for those who connect to us.
+func (o *TLS) serve() (*tls.Config, error) {
+	if o == nil || o.ServerCertificate.IsZero() {
+		return nil, fmt.Errorf("%w: listening needs a certificate and its key", ErrTLS)
+	}
+	certs, err := pair("certificate for listening", o.ServerCertificate, o.ServerKey)
+	if err != nil {
+		return nil, err
+	}
+	c := &tls.Config{Certificates: certs, MinVersion: tls.VersionTLS12}
+	if o.Mutual {
+		c.MinVersion = tls.VersionTLS13 // as the reference does
+		c.ClientAuth = tls.RequireAndVerifyClientCert
+		if c.ClientCAs, err = o.roots(); err != nil {
+			return nil, err
+		}
+		if c.ClientCAs == nil {
+			return nil, fmt.Errorf("%w: mutual TLS needs a root CA for those who connect", ErrTLS)
+		}
+	}
+	return c, nil
 }

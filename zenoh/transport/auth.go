@@ -44,10 +44,56 @@ func authAnswer(ext []byte, user, password string) ([]byte, error) {
 }
 
 func authBody(nonce uint64, user, password string) []byte {
-	mac := hmac.New(func() hash.Hash { return sha3.New256() }, binary.LittleEndian.AppendUint64(nil, nonce))
-	_, _ = mac.Write([]byte(password))
 	var proof []byte
 	proof = append(wire.AppendZint(proof, uint64(len(user))), user...)
-	proof = append(wire.AppendZint(proof, uint64(mac.Size())), mac.Sum(nil)...)
+	sum := keyedHash(nonce, password)
+	proof = append(wire.AppendZint(proof, uint64(len(sum))), sum...)
 	return append(wire.AppendZint([]byte{authProof}, uint64(len(proof))), proof...)
+}
+
+func keyedHash(nonce uint64, password string) []byte {
+	mac := hmac.New(func() hash.Hash { return sha3.New256() }, binary.LittleEndian.AppendUint64(nil, nonce))
+	_, _ = mac.Write([]byte(password))
+	return mac.Sum(nil)
+}
+
+// offersName says whether the extension of INIT offers a user and password.
+func offersName(ext []byte) bool {
+	_, ok := method(ext, authOffer)
+	return ok
+}
+
+// method finds the extension of that kind in a chain, and its bytes.
+func method(ext []byte, id byte) (body []byte, ok bool) {
+	r := wire.NewReader(ext)
+	for r.Len() > 0 {
+		h := r.U8()
+		var b []byte
+		switch h & 0x60 {
+		case 0x20:
+			r.Zint()
+		case 0x40:
+			b = r.Bytes(r.Zint())
+		}
+		if r.Err() != nil {
+			return nil, false
+		}
+		if h&0x7F == id {
+			return b, true
+		}
+	}
+	return nil, false
+}
+
+// authCheck looks whether the extension of OPEN proves that one of the users is
+// there.
+func authCheck(ext []byte, nonce uint64, users map[string]string) error {
+	body, ok := method(ext, authProof)
+	r := wire.NewReader(body)
+	name, proof := string(r.Bytes(r.Zint())), r.Bytes(r.Zint())
+	password, known := users[name]
+	if !ok || r.Err() != nil || !hmac.Equal(proof, keyedHash(nonce, password)) || !known {
+		return &Refusal{wire.Generic, "wrong user or password"}
+	}
+	return nil
 }

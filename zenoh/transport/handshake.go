@@ -30,13 +30,7 @@ type session struct {
 
 // handshake opens as the side that dialled. ctx bounds it.
 func handshake(ctx context.Context, c *link.Conn, p *Params) (s session, err error) {
-	stop := context.AfterFunc(ctx, func() { _ = c.SetReadDeadline(time.Unix(1, 0)) })
-	defer func() {
-		if !stop() && err != nil && ctx.Err() != nil {
-			err = fmt.Errorf("%w (%w)", context.Cause(ctx), err)
-		}
-		_ = c.SetReadDeadline(time.Time{})
-	}()
+	defer bound(ctx, c, &err)()
 	offer := wire.Init{
 		Version: wire.Version, WhatAmI: p.WhatAmI, ZID: p.ZID, Resolution: p.Resolution,
 		BatchSize: uint16(min(p.BatchSize, c.MTU)), QoS: p.QoS, Patch: 1,
@@ -60,8 +54,13 @@ func handshake(ctx context.Context, c *link.Conn, p *Params) (s session, err err
 		return s, err
 	}
 	open := wire.Open{LeaseMillis: uint64(p.Lease / time.Millisecond), Cookie: got.Cookie}
-	open.InitialSN = uint64(binary.LittleEndian.Uint32(append(p.ZID[:4:4], 0))) & s.mask
+	open.InitialSN = firstSN(p, s.mask)
 	s.sn = open.InitialSN
+	if p.Admit != nil {
+		if err := p.Admit(ctx, Other{ZID: s.remote, Role: s.remoteRole, Ours: isOurs(&got)}); err != nil {
+			return s, turnAway(c, err)
+		}
+	}
 	if p.User != "" {
 		if open.Auth, err = authAnswer(got.Auth, p.User, p.Password); err != nil {
 			refuse(c, wire.Generic)
@@ -80,7 +79,7 @@ func handshake(ctx context.Context, c *link.Conn, p *Params) (s session, err err
 		return s, fmt.Errorf("%w: acknowledgement of OPEN with first number %d of at most %d", ErrProtocol, ack.InitialSN, s.mask)
 	}
 	s.remoteSN = ack.InitialSN
-	s.remoteLease = time.Duration(min(max(ack.LeaseMillis, 1), 24*3600*1000)) * time.Millisecond
+	s.remoteLease = leaseOf(&ack)
 	return s, nil
 }
 
@@ -97,6 +96,8 @@ func (s *session) accept(offer, got *wire.Init) error {
 		return fmt.Errorf("%w: protocol version %#x, ours is %#x", ErrProtocol, got.Version, wire.Version)
 	case got.ZID == offer.ZID:
 		return fmt.Errorf("%w: %w", ErrRefused, errSelf)
+	case got.WhatAmI > wire.Client || got.WhatAmI == wire.Client && offer.WhatAmI == wire.Client:
+		return fmt.Errorf("%w: %v does not serve %v", ErrProtocol, got.WhatAmI, offer.WhatAmI)
 	case got.Resolution&3 > offer.Resolution&3 || got.Resolution>>2&3 > offer.Resolution>>2&3:
 		return fmt.Errorf("%w: resolution %#x is larger than our %#x", ErrProtocol, got.Resolution, offer.Resolution)
 	}

@@ -7,6 +7,7 @@
 package transport
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -48,6 +49,14 @@ type Params struct {
 	KeepAlive int
 	// User and Password authenticate us; no user: no authentication.
 	User, Password string
+	// Users are the passwords of those who may connect to us, by name; nil:
+	// anybody may.
+	Users map[string]string
+	// Admit is asked once it is known who is there, before a connection counts
+	// as open: on the side that dialled before OPEN is sent, on the other before
+	// that is acknowledged. Its error, best a [Refusal], breaks off. nil: all
+	// are admitted.
+	Admit func(ctx context.Context, o Other) error
 
 	// QueueBatches is how many batches of messages may wait in each priority
 	// before block blocks, and before drop keeps only the newest of each key.

@@ -72,6 +72,11 @@ func Open(ctx context.Context, c *link.Conn, p Params, pool *Pool) (*Transport, 
 		_ = c.Close()
 		return nil, err
 	}
+	return begin(c, p, s, pool), nil
+}
+
+// begin starts to write to a connection that is open.
+func begin(c *link.Conn, p Params, s session, pool *Pool) *Transport {
 	t := &Transport{p: p, conn: c, s: s, pool: pool, wakeup: make(chan struct{}, 1), done: make(chan struct{})}
 	for i := range t.lanes {
 		t.lanes[i] = lane{keys: map[string]*keyQueue{}, space: make(chan struct{}, 1), sn: [2]uint64{s.sn, s.sn}}
@@ -82,7 +87,7 @@ func Open(ctx context.Context, c *link.Conn, p Params, pool *Pool) (*Transport, 
 	t.ended.Add(2)
 	go t.write()
 	go t.watch()
-	return t, nil
+	return t
 }
 
 // Remote is the id of the other side.
