@@ -230,7 +230,7 @@ func (r *topicRoute) text() string {
 	return text + notBetter(r.path)
 }
 
-func (r *topicRoute) lost(err error) string { return fmt.Sprintf("%s: %v", r.path.Topic, err) }
+func (r *topicRoute) lost(err error) string { return err.Error() }
 
 // end takes back what was declared.
 func (r *topicRoute) end(s *Subscription) {

@@ -71,7 +71,7 @@ func (q *queue[T]) push(v T) {
 		closed := q.closed
 		q.mu.Unlock()
 		if closed {
-			q.drop(&v)
+			q.giveBack(v)
 		} else {
 			q.callback(v)
 		}
@@ -88,7 +88,7 @@ func (q *queue[T]) push(v T) {
 	}
 	if q.closed {
 		q.mu.Unlock()
-		q.drop(&v)
+		q.giveBack(v)
 		return
 	}
 	if q.n == q.size {
@@ -96,13 +96,17 @@ func (q *queue[T]) push(v T) {
 		q.put(v)
 		q.mu.Unlock()
 		q.dropped.Add(1)
-		q.drop(&old)
+		q.giveBack(old)
 		return
 	}
 	q.put(v)
 	q.mu.Unlock()
 	signal(q.some)
 }
+
+// giveBack is apart from push so that only a value that nobody gets costs an
+// allocation, for having an address.
+func (q *queue[T]) giveBack(v T) { q.drop(&v) }
 
 func (q *queue[T]) put(v T) {
 	if q.n == len(q.vals) {

@@ -46,8 +46,11 @@ func (n *notes) subscribed(stream string, sub subscription) {
 		return
 	}
 	info := sub.Info()
+	if info.Topic != "" && info.State == "running" {
+		return // the first frame says in what form they come
+	}
 	text := fmt.Sprintf("%s: waiting for the first frame", stream)
-	if info.State != "" && info.Topic == "" {
+	if info.State != "" && info.Camera != "" {
 		text += fmt.Sprintf(", camera %s is %s", info.Camera, info.State)
 	}
 	if info.Problem != "" {
