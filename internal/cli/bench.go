@@ -201,6 +201,9 @@ func (b *benchRun) phases(ctx context.Context, found []client.Option, list []neg
 			break
 		}
 	}
+	if errors.Is(err, bench.ErrTimeout) {
+		err = fmt.Errorf("%w: %w", ErrTimeout, err)
+	}
 	if err != nil {
 		err = explainUnknown(ctx, b.world, p.Stream, found, err)
 	}
