@@ -73,6 +73,8 @@ func (c *Config) take(key string, v any, source func(string) string) error {
 	if why, ok := unsupportedReason(key); ok {
 		if !harmless(v) {
 			c.note(key, source(key), "has no effect: "+why)
+		} else {
+			c.unnote(key)
 		}
 		c.scouted(key, v, source)
 		return nil
@@ -85,6 +87,7 @@ func (c *Config) take(key string, v any, source func(string) string) error {
 			return fmt.Errorf("%w: %s: %s: %w", ErrSetting, source(key), key, err)
 		}
 		c.sources[key] = source(key)
+		c.unnote(key) // of a value that no longer counts
 		if key == "mode" && byMode(v) == "peer" {
 			c.note(key, source(key), "peer is not built in: runs as a client of connect/endpoints")
 		}
@@ -134,6 +137,11 @@ func (c *Config) note(key, source, text string) {
 		}
 	}
 	c.notes = append(c.notes, Note{key, source, text})
+}
+
+// unnote takes back what was noted about key.
+func (c *Config) unnote(key string) {
+	c.notes = slices.DeleteFunc(c.notes, func(n Note) bool { return n.Key == key })
 }
 
 // The variables that [FromEnv] reads.

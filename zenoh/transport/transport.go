@@ -42,6 +42,7 @@ type Transport struct {
 	bytes   int // waiting in all lanes
 	idle    []*Message
 	closing bool // flush, then say goodbye
+	parting bool // goodbye is said, or being said
 	err     error
 	wakeup  chan struct{} // tells the writer that there is something to do
 	express bool          // something waits that must not be held
@@ -121,6 +122,9 @@ func (t *Transport) fail(err error) {
 	if t.err != nil {
 		t.mu.Unlock()
 		return
+	}
+	if t.parting && errors.Is(err, ErrClosed) {
+		err = errDone // the other side hung up on hearing our goodbye
 	}
 	t.err = err
 	var dropped *Message

@@ -154,6 +154,7 @@ func (w *writer) plan() (k work, wait time.Duration) {
 	ready := t.ready.Load()
 	if ready == 0 {
 		if t.closing {
+			t.parting = true
 			w.batchOf((&wire.Close{Reason: wire.Generic}).Append(nil))
 			return doGoodbye, 0
 		}
