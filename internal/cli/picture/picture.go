@@ -29,7 +29,7 @@ const (
 	PNG  Format = "png"  // 8 or 16 bits grey, else RGB, with alpha where it is used
 	PPM  Format = "ppm"  // P6, or P5 for grey; netpbm(5)
 	Raw  Format = "raw"  // the samples as they are, rows without padding
-	JPEG Format = "jpeg" // the bytes of a compressed stream as they came
+	JPEG Format = "jpeg" // the bytes of a stream of JPEGs as they came
 )
 
 // Formats lists them.
@@ -59,6 +59,10 @@ func FormatOf(name string) (Format, error) {
 func Encode(w io.Writer, f Format, g frame.Geometry, color frame.Color, data []byte) error {
 	switch f {
 	case PNG:
+		if g.Encoding == frame.PNG {
+			_, err := w.Write(data)
+			return err
+		}
 		img, err := decode(g, color, data)
 		if err != nil {
 			return err
@@ -75,7 +79,7 @@ func Encode(w io.Writer, f Format, g frame.Geometry, color frame.Color, data []b
 		return err
 	case JPEG:
 		if g.Encoding != frame.JPEG {
-			return fmt.Errorf("%w: the stream is %s, only compressed ones are written as jpeg", ErrFormat, g.Encoding)
+			return fmt.Errorf("%w: the stream is %s, only JPEGs are written as jpeg", ErrFormat, g.Encoding)
 		}
 		_, err := w.Write(data)
 		return err
@@ -89,6 +93,11 @@ func decode(g frame.Geometry, color frame.Color, data []byte) (image.Image, erro
 	switch g.Encoding {
 	case frame.JPEG:
 		return decodeJPEG(data)
+	case frame.PNG:
+		if n := int64(g.Width) * int64(g.Height); n > maxPixels {
+			return nil, fmt.Errorf("%w: PNG of %d pixels, at most %d are decoded", ErrFormat, n, maxPixels)
+		}
+		return png.Decode(bytes.NewReader(data))
 	case frame.Mono16, frame.Depth16:
 		img := image.NewGray16(r)
 		return img, convertInto(img.Pix, img.Stride, g.Encoding, true, g, color, data)
@@ -100,6 +109,9 @@ func decode(g frame.Geometry, color frame.Color, data []byte) (image.Image, erro
 	img := image.NewNRGBA(r)
 	return img, convertInto(img.Pix, img.Stride, frame.RGBA8, false, g, color, data)
 }
+
+// maxPixels bounds the memory for a PNG of a few bytes that says it is large.
+const maxPixels = 1 << 27
 
 // decodeJPEG puts in the tables that cameras leave out.
 func decodeJPEG(data []byte) (image.Image, error) {
@@ -133,7 +145,7 @@ func convertInto(dst []byte, step int, to frame.Encoding, bigEndian bool, g fram
 }
 
 func encodePPM(w io.Writer, g frame.Geometry, color frame.Color, data []byte) error {
-	if g.Encoding == frame.JPEG {
+	if g.Compressed() {
 		img, err := decode(g, color, data)
 		if err != nil {
 			return err

@@ -236,3 +236,48 @@ func TestFormatOf(t *testing.T) {
 		}
 	}
 }
+
+// PNG files come as topics of ROS: as they came, or decoded.
+func TestPNG(t *testing.T) {
+	img := image.NewGray(image.Rect(0, 0, 3, 2))
+	img.SetGray(1, 1, color.Gray{Y: 200})
+	var file bytes.Buffer
+	if err := png.Encode(&file, img); err != nil {
+		t.Fatal(err)
+	}
+	g, err := frame.NewCompressed(frame.PNG, 3, 2, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	if err := Encode(&out, PNG, g, frame.Color{}, file.Bytes()); err != nil || !bytes.Equal(out.Bytes(), file.Bytes()) {
+		t.Errorf("as png: %v, %d bytes of %d", err, out.Len(), file.Len())
+	}
+	out.Reset()
+	white := string([]byte{200, 200, 200})
+	if err := Encode(&out, PPM, g, frame.Color{}, file.Bytes()); err != nil || out.String() != "P6\n3 2\n255\n"+string(make([]byte, 12))+white+string(make([]byte, 3)) {
+		t.Errorf("as ppm: %v, %q", err, out.String())
+	}
+	if err := Encode(&out, JPEG, g, frame.Color{}, file.Bytes()); !errors.Is(err, ErrFormat) {
+		t.Errorf("as jpeg: %v", err)
+	}
+	large, err := frame.NewCompressed(frame.PNG, 1<<16, 1<<16, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := Encode(&out, PPM, large, frame.Color{}, file.Bytes()); !errors.Is(err, ErrFormat) {
+		t.Errorf("one that says it is large: %v", err)
+	}
+	for _, e := range []frame.Encoding{frame.Float32, frame.RGB16, frame.NV21} {
+		g, err := frame.NewGeometry(e, 4, 2)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := Encode(&out, PNG, g, frame.Color{}, make([]byte, g.Size())); !errors.Is(err, convert.ErrUnsupported) {
+			t.Errorf("%s: %v", e, err)
+		}
+		if err := Encode(&out, Raw, g, frame.Color{}, make([]byte, g.Size())); err != nil {
+			t.Errorf("%s as raw: %v", e, err)
+		}
+	}
+}
