@@ -52,7 +52,11 @@ func (t *Transport) Send(ctx context.Context, m *Message) error {
 			out = l.replace(m)
 			t.bytes += l.bytes - before
 		}
-		lost = out == nil && t.full(l, m) && t.bytes+m.cost() > t.p.QueueBytes
+		most := t.p.QueueBytes
+		if m.Key == "" {
+			most += reserve
+		}
+		lost = out == nil && t.full(l, m) && t.bytes+m.cost() > most
 	}
 	if !lost && out == nil {
 		l.push(m)
@@ -87,6 +91,10 @@ func (t *Transport) Send(ctx context.Context, m *Message) error {
 	t.free(out)
 	return nil
 }
+
+// reserve is what may wait beyond the limit of messages without a key: those are
+// declarations and ends of replies, which nobody repeats.
+const reserve = 16 << 20
 
 // writeNowFrom is the size from which on a message is written at once by who
 // sends it; smaller ones go together in batches, unless they are express.

@@ -159,6 +159,37 @@ func TestBlockEndsWithContext(t *testing.T) {
 	}
 }
 
+// Declarations are not lost to a queue that is full of samples, or small.
+func TestDeclarationsAreKept(t *testing.T) {
+	x := connect(t, func(p *Params, _ *fakenode.Listener) { p.QueueBytes = 1 << 16 })
+	const samples, declarations = 20, 5000
+	for i := range samples {
+		if err := x.send(t, fmt.Sprint(i), numbered(i, 300_000), nil); err != nil && !errors.Is(err, ErrDropped) {
+			t.Fatal(err)
+		}
+	}
+	for i := range declarations {
+		err := x.send(t, "declared", numbered(i, 100), func(m *Message) { m.Key, m.Priority = "", 0 })
+		if err != nil {
+			t.Fatalf("declaration %d: %v", i, err)
+		}
+	}
+	for next := 0; next < declarations; {
+		for _, p := range x.pushes(t, 1) {
+			if string(p.Key.Suffix) != "declared" {
+				continue
+			}
+			if n := number(t, p.Data.Payload); n != next {
+				t.Fatalf("declaration %d instead of %d", n, next)
+			}
+			next++
+		}
+	}
+	if s := x.t.Stats(); s.Dropped == 0 {
+		t.Error("no sample was dropped: the test tests nothing")
+	}
+}
+
 // Every size around the limits of batch and fragment arrives.
 func TestSizes(t *testing.T) {
 	for _, batch := range []int{64, 256, 2048, 65535} {
