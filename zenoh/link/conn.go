@@ -27,6 +27,7 @@ type socket struct {
 	congested atomic.Int64 // monotonic time of the first refusal in a row, 0: none
 	progress  atomic.Int64 // monotonic time of the last byte taken while congested
 	raw       rawWriter
+	in        rawReader
 }
 
 var start = time.Now()
@@ -55,6 +56,13 @@ func since(t *atomic.Int64) time.Duration {
 
 // Read reads what is there.
 func (c *Conn) Read(b []byte) (int, error) { return c.top.Read(b) }
+
+// CanReadVec says whether [Conn.ReadVec] works.
+func (c *Conn) CanReadVec() bool { return c.vectored && canReadVec }
+
+// ReadVec reads what is there into bufs, of which there is at least one and
+// none is empty, one after the other.
+func (c *Conn) ReadVec(bufs [][]byte) (int, error) { return c.sock.readVec(bufs) }
 
 // Write writes all of b.
 func (c *Conn) Write(b []byte) (int, error) { return c.top.Write(b) }

@@ -9,6 +9,8 @@ import "net"
 
 type rawWriter struct{ bufs net.Buffers }
 
+type rawReader struct{}
+
 func (s *socket) open(c net.Conn) error {
 	s.Conn = c
 	return nil
@@ -16,6 +18,11 @@ func (s *socket) open(c net.Conn) error {
 
 // canTry says that a write can stop where the kernel refuses.
 const canTry = false
+
+// canReadVec says that a read can go to several places.
+const canReadVec = false
+
+func (s *socket) readVec(bufs [][]byte) (int, error) { return s.Conn.Read(bufs[0]) }
 
 func (s *socket) resume(bool) (int, bool, error) { return 0, true, nil }
 

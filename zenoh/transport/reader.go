@@ -15,84 +15,92 @@ import (
 	"github.com/seed-3c7e7623/camd/zenoh/wire"
 )
 
+// source is what is read from.
+type source interface {
+	Read(b []byte) (int, error)
+	CanReadVec() bool
+	ReadVec(bufs [][]byte) (int, error)
+	SetReadDeadline(t time.Time) error
+}
+
 // reader is the state of the goroutine that reads.
 type reader struct {
 	t     *Transport
+	in    source
 	h     Handler
 	msg   wire.Message
 	r     wire.Reader
 	lanes [8][2]inLane
 	held  int // bytes of incomplete messages
+	room  int // what was taken from the pool for them
+
+	buf      []byte
+	from, to int // of buf: what was read and is not taken yet
+	batchLen int // of the batch that is being taken apart, with its length
+	ahead    scatter
 }
 
 // inLane is one priority and reliability of what arrives.
 type inLane struct {
 	last uint64 // number
 	buf  *Buffer
-	hint int  // size of the message before
+	size int  // of the message before
+	most int  // about the most that messages lately had
 	skip bool // until a new message starts
 }
 
 // firstRead is how much is read ahead at the start; it grows when it is full.
 const firstRead = 2 + 65535
 
-// Run reads and hands messages to h until the connection ends, and says why;
-// nil after [Transport.Close].
-func (t *Transport) Run(ctx context.Context, h Handler) error {
-	stop := context.AfterFunc(ctx, func() { t.fail(fmt.Errorf("%w: %w", ErrClosed, context.Cause(ctx))) })
-	defer stop()
-	r := &reader{t: t, h: h}
+func newReader(t *Transport, in source, h Handler) *reader {
+	r := &reader{t: t, in: in, h: h, buf: make([]byte, firstRead)}
 	for i := range r.lanes {
 		for j := range r.lanes[i] {
 			r.lanes[i][j].last = (t.s.remoteSN - 1) & t.s.mask
 		}
 	}
+	return r
+}
+
+// Run reads and hands messages to h until the connection ends, and says why;
+// nil after [Transport.Close].
+func (t *Transport) Run(ctx context.Context, h Handler) error {
+	stop := context.AfterFunc(ctx, func() { t.fail(fmt.Errorf("%w: %w", ErrClosed, context.Cause(ctx))) })
+	defer stop()
+	r := newReader(t, t.conn, h)
 	t.fail(r.run())
 	t.ended.Wait()
-	for i := range r.lanes {
-		for j := range r.lanes[i] {
-			r.clear(&r.lanes[i][j])
-		}
-	}
+	r.end()
 	if err := t.Err(); !errors.Is(err, errDone) {
 		return err
 	}
 	return nil
 }
 
+// end gives back what is incomplete.
+func (r *reader) end() {
+	for i := range r.lanes {
+		for j := range r.lanes[i] {
+			r.clear(&r.lanes[i][j])
+		}
+	}
+}
+
 func (r *reader) run() error {
 	t := r.t
-	buf := make([]byte, firstRead)
-	from, to := 0, 0
 	for {
-		for to-from >= 2 {
-			n := int(binary.LittleEndian.Uint16(buf[from:]))
-			if n+2 > t.s.batch {
-				return fmt.Errorf("%w: batch of %d bytes, agreed were %d", ErrProtocol, n+2, t.s.batch)
-			}
-			if to-from < 2+n {
-				break
-			}
-			t.stats.batchesIn.Add(1)
-			if err := r.batch(buf[from+2 : from+2+n : from+2+n]); err != nil {
-				return err
-			}
-			from += 2 + n
+		if err := r.batches(); err != nil {
+			return err
 		}
-		if from == to {
-			from, to = 0, 0
-		} else if len(buf)-from < firstRead {
-			to = copy(buf, buf[from:to])
-			from = 0
-		}
-		if err := t.conn.SetReadDeadline(time.Now().Add(t.s.remoteLease)); err != nil {
+		if err := r.in.SetReadDeadline(time.Now().Add(t.s.remoteLease)); err != nil {
 			return fmt.Errorf("%w: %w", ErrClosed, err)
 		}
-		n, err := t.conn.Read(buf[to:])
-		t.stats.reads.Add(1)
-		t.stats.bytesIn.Add(uint64(n))
-		full := from == 0 && to+n == len(buf)
-		to += n
+		var err error
+		if r.foresee() {
+			err = r.readInPlace()
+		} else {
+			err = r.readAhead()
+		}
 		switch {
 		case err == nil:
 		case link.IsTimeout(err):
@@ -102,11 +110,61 @@ func (r *reader) run() error {
 		default:
 			return fmt.Errorf("%w: reading: %w", ErrClosed, err)
 		}
-		if full && len(buf) < t.p.ReadBytes {
-			larger := make([]byte, min(4*len(buf), t.p.ReadBytes))
-			copy(larger, buf)
-			buf = larger
+	}
+}
+
+// batches takes the whole batches in buf.
+func (r *reader) batches() error {
+	t := r.t
+	for r.to-r.from >= 2 {
+		n := int(binary.LittleEndian.Uint16(r.buf[r.from:])) + 2
+		if n > t.s.batch {
+			return fmt.Errorf("%w: batch of %d bytes, agreed were %d", ErrProtocol, n, t.s.batch)
 		}
+		if r.to-r.from < n {
+			break
+		}
+		t.stats.batchesIn.Add(1)
+		r.batchLen, r.ahead.lane = n, nil
+		b := r.buf[r.from+2 : r.from+n : r.from+n]
+		r.from += n
+		if err := r.batch(b); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// readAhead reads into buf.
+func (r *reader) readAhead() error {
+	if r.from == r.to {
+		r.from, r.to = 0, 0
+	} else if min(len(r.buf), r.t.p.ReadBytes)-r.from < firstRead {
+		r.to = copy(r.buf, r.buf[r.from:r.to])
+		r.from = 0
+	}
+	end := min(len(r.buf), r.t.p.ReadBytes)
+	n, err := r.in.Read(r.buf[r.to:end])
+	r.count(n)
+	full := r.from == 0 && r.to+n == end
+	r.to += n
+	if full {
+		r.grow(min(4*end, r.t.p.ReadBytes))
+	}
+	return err
+}
+
+func (r *reader) count(n int) {
+	r.t.stats.reads.Add(1)
+	r.t.stats.bytesIn.Add(uint64(n))
+}
+
+// grow gives buf room for n bytes.
+func (r *reader) grow(n int) {
+	if n > len(r.buf) {
+		larger := make([]byte, n)
+		copy(larger, r.buf[:r.to])
+		r.buf = larger
 	}
 }
 

@@ -5,8 +5,8 @@ package transport
 
 import "github.com/seed-3c7e7623/camd/zenoh/wire"
 
-// firstBuffer is what the first message in fragments gets; later ones get the
-// size of the one before.
+// firstBuffer is what the first message in fragments gets; later ones get what
+// those before needed.
 const firstBuffer = 256 << 10
 
 // fragment adds a piece to the lane's message. A missing piece loses the
@@ -21,8 +21,7 @@ func (r *reader) fragment(l *inLane, f wire.Frame, gap uint64, b []byte) {
 		if l.buf != nil {
 			r.lose(l)
 		}
-		l.buf = t.pool.Get(max(l.hint, min(firstBuffer, t.p.MaxMessage)))
-		l.skip = false
+		r.begin(l)
 	case l.buf == nil:
 		l.skip = l.skip && f.More
 		return
@@ -37,24 +36,46 @@ func (r *reader) fragment(l *inLane, f wire.Frame, gap uint64, b []byte) {
 		return
 	}
 	if need := len(l.buf.B) + len(b); need > cap(l.buf.B) {
+		r.room -= cap(l.buf.B)
 		l.buf = t.pool.Grow(l.buf, min(2*need, max(need, t.p.MaxMessage)))
+		r.room += cap(l.buf.B)
 	}
 	l.buf.B = append(l.buf.B, b...)
 	r.held += len(b)
 	if f.More {
-		return
+		r.ahead.expect(l, f, r.batchLen-len(b), r.batchLen)
+	} else {
+		r.finish(l, Arrival{f.Priority, f.Reliable})
 	}
-	l.hint = len(l.buf.B)
-	buf := l.buf
+}
+
+// begin gives the lane memory for a message.
+func (r *reader) begin(l *inLane) {
+	n := max(l.most, firstBuffer)
+	if r.room+n > r.t.p.MaxMessage {
+		// The bound holds for messages that began and do not go on, too.
+		n = min(firstBuffer, r.t.p.MaxMessage)
+	}
+	l.buf = r.t.pool.Get(n)
+	r.room += cap(l.buf.B)
+	l.skip = false
+}
+
+// finish hands over the lane's message, which is whole.
+func (r *reader) finish(l *inLane, from Arrival) {
+	t, buf := r.t, l.buf
+	l.size = len(buf.B)
+	l.most = max(l.size, l.most-l.most/8)
 	l.buf = nil
 	r.held -= len(buf.B)
+	r.room -= cap(buf.B)
 	var in wire.Reader
 	in.Reset(buf.B)
 	if err := r.msg.Decode(&in); err != nil {
 		t.stats.incomplete.Add(1)
 	} else {
 		t.stats.messagesIn.Add(1)
-		r.h.HandleMessage(&r.msg, Arrival{f.Priority, f.Reliable}, buf)
+		r.h.HandleMessage(&r.msg, from, buf)
 	}
 	buf.Release()
 }
@@ -69,6 +90,7 @@ func (r *reader) lose(l *inLane) {
 func (r *reader) clear(l *inLane) {
 	if l.buf != nil {
 		r.held -= len(l.buf.B)
+		r.room -= cap(l.buf.B)
 		l.buf.Release()
 		l.buf = nil
 	}
