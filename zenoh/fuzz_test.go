@@ -5,6 +5,7 @@ package zenoh
 
 import (
 	"testing"
+	"time"
 
 	"github.com/seed-3c7e7623/camd/zenoh/transport"
 	"github.com/seed-3c7e7623/camd/zenoh/wire"
@@ -50,5 +51,18 @@ func FuzzFace(f *testing.F) {
 			t.Errorf("%d bytes are remembered, %d booked", held, x.held)
 		}
 		x.forget()
+	})
+}
+
+// FuzzHistory reads the parameters of a query for history.
+func FuzzHistory(f *testing.F) {
+	for _, s := range []string{"_anyke;_max=2;_sn=3..9", "_time=[now(-2s)..]", "_time=[2026-01-02T15:04:05Z..]", "_sn=..;_max=-1;_time=[now("} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, params string) {
+		h := parseHistory(params, time.Unix(1_800_000_000, 0))
+		if h.last < 0 {
+			t.Errorf("at most %d samples", h.last)
+		}
 	})
 }
