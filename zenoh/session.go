@@ -52,9 +52,10 @@ type Session struct {
 	watchers   map[uint32]*LivelinessSubscriber
 	asks       map[uint32]*livelinessGet
 	queries    map[uint32]*Replies
-	keys       map[string]uint16 // declared key expressions
-	version    atomic.Uint64     // of subs
-	unsent     atomic.Uint64     // samples without a connection
+	keys       map[string]uint16                        // declared key expressions
+	short      atomic.Pointer[map[string]wire.WireExpr] // those by DeclareKeyExpr; never changed
+	version    atomic.Uint64                            // of subs
+	unsent     atomic.Uint64                            // samples without a connection
 }
 
 // Options are settings of [Open] beside the configuration.

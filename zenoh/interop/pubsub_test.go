@@ -8,9 +8,13 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/seed-3c7e7623/camd/zenoh"
+	"github.com/seed-3c7e7623/camd/zenoh/wire"
 )
 
 // each runs a test against every version, as router and as peer; more are
@@ -132,4 +136,69 @@ func TestPutFromNode(t *testing.T) {
 			t.Error("the node still sees the closed subscriber")
 		}
 	})
+}
+
+// A key expression that was declared goes as a number, in samples and queries;
+// also after the node was started anew.
+func TestDeclaredKeys(t *testing.T) {
+	for _, v := range versions {
+		t.Run(v, func(t *testing.T) {
+			t.Parallel()
+			e := fmt.Sprintf("tcp/127.0.0.1:%d", port(t))
+			n := start(t, v, listening("router", e))
+			p := newProxy(t, strings.TrimPrefix(e, "tcp/"))
+			var text atomic.Bool
+			const key = "declared/long/key"
+			f := func(_ *rand.Rand, b []byte, toUs bool, _ int) []byte {
+				r := wire.NewReader(b[2:])
+				var fr wire.Frame
+				if h, _ := r.Peek(); toUs || wire.ID(h) != wire.IDFrame || fr.Decode(r) != nil {
+					return b
+				}
+				var m wire.Message
+				for r.Len() > 0 && m.Decode(r) == nil {
+					if m.ID == wire.IDPush && string(m.Push.Key.Suffix) == key || m.ID == wire.IDRequest && string(m.Request.Key.Suffix) == key {
+						text.Store(true)
+					}
+				}
+				return b
+			}
+			p.change.Store(&f)
+			s := open(t, quick(p.endpoint()))
+			if err := s.DeclareKeyExpr(key); err != nil {
+				t.Fatal(err)
+			}
+			for round := range 2 {
+				n.do(command{"op": "sub", "name": "s", "key": "declared/**"}, "declared")
+				n.do(command{"op": "queryable", "name": "q", "key": key, "replies": []command{{"key": key, "text": "answer"}}}, "declared")
+				if err := s.Put(ctx(t), key, []byte("x"), nil); err != nil {
+					t.Fatal(err)
+				}
+				if e := n.want("sample"); e.Key != key || e.Text != "x" {
+					t.Errorf("the node received %+v", e)
+				}
+				r, err := s.Get(ctx(t), key+"?a=b", nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got, err := collect(t, r); err != nil || !slices.Equal(got, []string{"PUT " + key + "=answer"}) {
+					t.Errorf("replies %q, %v", got, err)
+				}
+				if e := n.want("query"); e.Key != key || e.Parameters != "a=b" {
+					t.Errorf("the node was asked %+v", e)
+				}
+				if round == 0 {
+					n.kill()
+					until(t, "lost", func() bool { return !s.Info().Connected })
+					n = start(t, v, listening("router", e))
+					if err := s.WaitConnected(ctx(t)); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if text.Load() {
+				t.Error("a sample or a query carried the text of the key")
+			}
+		})
+	}
 }

@@ -170,45 +170,42 @@ func TestTwoThroughRouter(t *testing.T) {
 
 // 40 MB both ways, and what is put is at the node when the session is closed.
 func TestLarge(t *testing.T) {
-	for _, v := range versions {
-		t.Run(v, func(t *testing.T) {
-			n, e := router(t, v)
-			s := client(t, e)
-			n.do(command{"op": "sub", "name": "s", "key": "large/*"}, "declared")
-			sub, err := s.Subscribe("back/*", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			round(t, s)
-			b := noise(40_000_000)
-			released := make(chan struct{})
-			err = s.Put(ctx(t), "large/a", b, &zenoh.PutOptions{
-				QoS: zenoh.QoS{Congestion: zenoh.CongestionBlock}, Release: func() { close(released) },
-			})
-			if err != nil {
-				t.Fatal(err)
-			}
-			if e := n.want("sample"); e.SHA256 != sum(b) {
-				t.Errorf("%d bytes arrived, not the same", e.Len)
-			}
-			<-released
-			put := n.do(command{"op": "put", "key": "back/a", "size": 40_000_000, "congestion": "BLOCK"}, "put")
-			got, err := sub.Receive(ctx(t))
-			if err != nil || sum(got.Payload) != put.SHA256 {
-				t.Errorf("%d bytes received, not the same, %v", len(got.Payload), err)
-			}
-			got.Release()
-			if err := s.Put(ctx(t), "large/last", b[:5_000_000], nil); err != nil {
-				t.Fatal(err)
-			}
-			if err := s.Close(ctx(t)); err != nil {
-				t.Fatal(err)
-			}
-			if e := n.want("sample"); e.Key != "large/last" || e.SHA256 != sum(b[:5_000_000]) {
-				t.Errorf("what was put before closing: %+v", e)
-			}
+	each(t, func(t *testing.T, n *node, e string) {
+		s := client(t, e)
+		n.do(command{"op": "sub", "name": "s", "key": "large/*"}, "declared")
+		sub, err := s.Subscribe("back/*", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		round(t, s)
+		b := noise(40_000_000)
+		released := make(chan struct{})
+		err = s.Put(ctx(t), "large/a", b, &zenoh.PutOptions{
+			QoS: zenoh.QoS{Congestion: zenoh.CongestionBlock}, Release: func() { close(released) },
 		})
-	}
+		if err != nil {
+			t.Fatal(err)
+		}
+		if e := n.want("sample"); e.SHA256 != sum(b) {
+			t.Errorf("%d bytes arrived, not the same", e.Len)
+		}
+		<-released
+		put := n.do(command{"op": "put", "key": "back/a", "size": 40_000_000, "congestion": "BLOCK"}, "put")
+		got, err := sub.Receive(ctx(t))
+		if err != nil || sum(got.Payload) != put.SHA256 {
+			t.Errorf("%d bytes received, not the same, %v", len(got.Payload), err)
+		}
+		got.Release()
+		if err := s.Put(ctx(t), "large/last", b[:5_000_000], nil); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Close(ctx(t)); err != nil {
+			t.Fatal(err)
+		}
+		if e := n.want("sample"); e.Key != "large/last" || e.SHA256 != sum(b[:5_000_000]) {
+			t.Errorf("what was put before closing: %+v", e)
+		}
+	})
 }
 
 // until waits until something is so.

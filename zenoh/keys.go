@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package zenoh
+
+import (
+	"maps"
+
+	"github.com/seed-3c7e7623/camd/zenoh/keyexpr"
+	"github.com/seed-3c7e7623/camd/zenoh/wire"
+)
+
+// DeclareKeyExpr declares a key expression: what is put and asked under it from
+// now on carries a number in place of the text. It stays declared as long as
+// the session; a [Publisher] declares its key by itself. It fails with
+// [ErrKeyExpr] or [ErrClosed].
+func (s *Session) DeclareKeyExpr(key string) error {
+	if err := keyexpr.Validate(key); err != nil {
+		return err
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return ErrClosed
+	}
+	var short map[string]wire.WireExpr
+	if old := s.short.Load(); old != nil {
+		short = maps.Clone(*old)
+	} else {
+		short = map[string]wire.WireExpr{}
+	}
+	short[key] = s.declareKey(key)
+	s.short.Store(&short)
+	return nil
+}
+
+// declareKey returns key as it is written on the wire, with a number that
+// stays declared. With the mutex held.
+func (s *Session) declareKey(key string) wire.WireExpr {
+	id, ok := s.keys[key]
+	if !ok {
+		if len(s.keys) >= 1<<16-1 {
+			return full(key)
+		}
+		id = uint16(len(s.keys) + 1)
+		s.keys[key] = id
+		if f := s.face.Load(); f != nil {
+			f.declareKey(key, id)
+		}
+	}
+	return wire.WireExpr{Scope: id, Sender: true}
+}
+
+// written is key as it goes out: short where [Session.DeclareKeyExpr] was
+// called.
+func (s *Session) written(key string) wire.WireExpr {
+	if short := s.short.Load(); short != nil {
+		if w, ok := (*short)[key]; ok {
+			return w
+		}
+	}
+	return full(key)
+}
