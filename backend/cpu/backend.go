@@ -29,6 +29,10 @@ type Options struct {
 	Camera string // name of the node, see NodeName
 	Topic  string // of the pictures, fully qualified, without /compressed
 	QoS    graph.QoS
+	// JPEG says that the frames of the stream are JPEG, before the first is there.
+	JPEG bool
+	// JPEGInfo has a stream of JPEG publish camera_info as well.
+	JPEGInfo bool
 	// Encoding of Images; "" is what viewers show, see Target.
 	Encoding frame.Encoding
 	FrameID  string
@@ -58,6 +62,7 @@ type Backend struct {
 	mu       sync.Mutex
 	next     *epoch        // the newest; nil: none
 	noEncode bool          // another stream publishes the JPEG
+	noInfo   bool          // and camera_info
 	left     chan struct{} // closed when that is so
 	image    *Topic
 	info     *Topic
@@ -114,11 +119,12 @@ func (b *Backend) SetRing(r *ring.Ring, color frame.Color, tight bool) {
 	b.signal()
 }
 
-// LeaveJPEG has the stream not encode JPEG: one of the camera's own is
-// published under the same topic, which is free when this returns.
-func (b *Backend) LeaveJPEG() {
+// LeaveJPEG has the stream not encode JPEG, since the camera's own is published
+// under the same topic, and with info not publish camera_info either. The topics
+// are free when this returns.
+func (b *Backend) LeaveJPEG(info bool) {
 	b.mu.Lock()
-	b.noEncode = true
+	b.noEncode, b.noInfo = true, info
 	b.mu.Unlock()
 	b.signal()
 	select {
@@ -143,7 +149,7 @@ func (b *Backend) Topic() string {
 }
 
 func (b *Backend) topic() string {
-	if b.next != nil && b.next.plan.src.Compressed() {
+	if b.o.JPEG {
 		return b.o.Topic + compressedSuffix
 	}
 	return b.o.Topic

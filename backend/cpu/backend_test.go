@@ -111,6 +111,7 @@ func TestNobodySubscribes(t *testing.T) {
 	data := noise(g)
 	image := rg.topic(testTopic)
 	image.match(false)
+	rg.until("all is declared", func() bool { return len(rg.Topics()) == 3 })
 	for range 20 {
 		rg.publish(data)
 	}
@@ -118,9 +119,7 @@ func TestNobodySubscribes(t *testing.T) {
 		t.Error("frames are wanted")
 	}
 	image.match(true)
-	if !rg.Wanted() {
-		t.Error("no frames are wanted")
-	}
+	rg.until("frames are wanted", rg.Wanted)
 	rg.next(image)
 	rg.publish(data)
 	rg.next(image)
@@ -207,7 +206,7 @@ func TestCompressed(t *testing.T) {
 		}
 	})
 	t.Run("as captured", func(t *testing.T) {
-		rg := newRig(t, nil)
+		rg := newRig(t, func(o *Options) { o.JPEG = true })
 		g, err := frame.NewCompressed(frame.JPEG, 64, 48, 4096)
 		if err != nil {
 			t.Fatal(err)
@@ -266,13 +265,27 @@ func TestCompressed(t *testing.T) {
 			t.Error("depth is offered as JPEG")
 		}
 	})
+	t.Run("camera_info with it", func(t *testing.T) {
+		rg := newRig(t, func(o *Options) { o.JPEG, o.JPEGInfo = true, true })
+		g, err := frame.NewCompressed(frame.JPEG, 64, 48, 4096)
+		if err != nil {
+			t.Fatal(err)
+		}
+		rg.open(g)
+		info := rg.topic("/front/color/camera_info")
+		wall := rg.publish([]byte{1, 2, 3})
+		var m msg.CameraInfo
+		if err := m.DecodeCDR(rg.next(info).value); err != nil || m.Width != 64 || m.Height != 48 || m.Header.Stamp.Nanos() != wall {
+			t.Errorf("%+v, %v", m, err)
+		}
+	})
 	t.Run("left to the camera", func(t *testing.T) {
 		rg := newRig(t, nil)
 		rg.open(geometry(t, frame.RGB8, 8, 8, 0))
 		rg.topic(topic)
-		rg.LeaveJPEG()
-		if rg.session.publisher(topic) != nil {
-			t.Error("JPEG is offered still")
+		rg.LeaveJPEG(true)
+		if rg.session.publisher(topic) != nil || rg.session.publisher("/front/color/camera_info") != nil {
+			t.Error("JPEG or camera_info is offered still")
 		}
 		rg.topic(testTopic)
 	})
@@ -443,11 +456,9 @@ func TestSlowNetwork(t *testing.T) {
 	if st.Replaced != uint64(replaced) || st.Copies < 75 || st.Copies > 82 {
 		t.Errorf("after two seconds of a hundred frames in ten they are copied out: %+v", st)
 	}
-	if u := rg.ring.Usage(); u.Leased != 2 {
-		t.Errorf("%+v", u)
-	}
+	rg.until("only what is under way and what waits hold a slot", func() bool { return rg.ring.Usage().Leased <= 2 })
 	under.done(true)
-	rg.until("a slot comes back", func() bool { return rg.ring.Usage().Leased == 1 })
+	rg.until("a slot comes back", func() bool { return rg.ring.Usage().Leased <= 1 })
 }
 
 // With all messages on their way frames wait in the ring, and the newest goes
@@ -462,29 +473,28 @@ func TestNothingComesBack(t *testing.T) {
 			image := rg.topic(testTopic)
 			image.slow.Store(true)
 			var out []sample
-			for range inFlight {
-				rg.publish(noise(g))
+			picture := func(i int) []byte { return bytes.Repeat([]byte{byte(i)}, g.Size()) }
+			for i := range inFlight {
+				rg.publish(picture(i))
 				out = append(out, rg.next(image))
 			}
 			last := int64(0)
-			for range 20 {
-				last = rg.publish(noise(g))
+			for i := range 20 {
+				last = rg.publish(picture(100 + i))
 			}
 			held := inFlight + 1 // and the retained one
 			if tight {
 				held = 1
 			}
-			if u := rg.ring.Usage(); u.Free != u.Slots-held {
-				t.Errorf("%+v", u)
-			}
+			rg.until("the others are free", func() bool { u := rg.ring.Usage(); return u.Free == u.Slots-held })
 			out[0].done(true)
 			var m msg.Image
 			if err := m.DecodeCDR(rg.next(image).value); err != nil || m.Header.Stamp.Nanos() != last {
 				t.Errorf("%d came, want the newest, %d: %v", m.Header.Stamp.Nanos(), last, err)
 			}
 			// Pixels that go out of the ring stay there until the end.
-			for _, s := range out[1:] {
-				if !bytes.Equal(s.payload, noise(g)) {
+			for i, s := range out[1:] {
+				if !bytes.Equal(s.payload, picture(1+i)) {
 					t.Error("pixels changed while they were sent")
 				}
 				s.done(true)

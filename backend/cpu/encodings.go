@@ -125,10 +125,13 @@ func newPlan(src frame.Geometry, color frame.Color, wanted frame.Encoding) (*pla
 
 // format is the text of a CompressedImage, by which compressed_image_transport
 // knows what to decode into: the encoding of the picture it was made of, and that
-// of what is in the JPEG.
-func (p *plan) format() string {
+// of what is in the JPEG. Of JPEG as captured, grey says which of the two it is.
+func (p *plan) format(grey bool) string {
 	e := p.out.Encoding
-	if p.from == captured {
+	switch {
+	case p.from == captured && grey:
+		e = frame.Mono8
+	case p.from == captured:
 		e = frame.BGR8 // in which the decoded stream beside it is published
 	}
 	if e == frame.Mono8 {

@@ -69,6 +69,7 @@ func (w *worker) slow(e *epoch) bool {
 func (w *worker) compressed(e *epoch, h *hold, t *Topic, pixels []byte) {
 	pl := e.plan
 	if pl.from == captured {
+		w.look(e, h, t)
 		setLength(t.prefix, len(h.lease.Data))
 		w.asItIs(e, h, t, <-t.parcels)
 		return
@@ -107,6 +108,23 @@ func (w *worker) compressed(e *epoch, h *hold, t *Topic, pixels []byte) {
 	setLength(t.prefix, len(data))
 	w.cached(t)
 	t.send(p, data)
+}
+
+// look finds out from the first frame of an epoch whether the camera's JPEG is
+// grey.
+func (w *worker) look(e *epoch, h *hold, t *Topic) {
+	if w.looked == e {
+		return
+	}
+	w.looked = e
+	i, err := jpeg.Validate(h.lease.Data, jpeg.Limits{})
+	if err != nil || i.Components != 1 {
+		return
+	}
+	w.b.mu.Lock()
+	w.describeJPEG(t, e.plan.format(true))
+	w.b.mu.Unlock()
+	setStamp(t.prefix, w.b.o.Stamp.HeaderNanos(&h.lease.Meta))
 }
 
 func (w *worker) encode(p *parcel, pl *plan, pixels []byte) ([]byte, error) {

@@ -21,8 +21,9 @@ type worker struct {
 	encoder *jpeg.Encoder
 	own     []byte // the picture of which JPEG is made
 	pace    pace
-	left    bool // b.left is closed
-	whole   bool // every topic is as epoch wants it
+	left    bool   // b.left is closed
+	looked  *epoch // of whose JPEG is known whether it is grey
+	whole   bool   // every topic is as epoch wants it
 }
 
 // run is the goroutine of the backend.
@@ -48,7 +49,7 @@ func (b *Backend) run() {
 func (w *worker) settle() *epoch {
 	b := w.b
 	b.mu.Lock()
-	e, noEncode := b.next, b.noEncode
+	e, noEncode, noInfo := b.next, b.noEncode, b.noInfo
 	b.mu.Unlock()
 	if noEncode && !w.left {
 		w.whole = false
@@ -64,19 +65,23 @@ func (w *worker) settle() *epoch {
 	p := e.plan
 	encodes := p.from == captured || p.from != noJPEG && !noEncode
 	image, ok := w.topic(&b.image, !p.src.Compressed(), b.o.Topic, msg.TypeImage)
-	info, okInfo := w.topic(&b.info, !p.src.Compressed(), sibling(b.o.Topic, infoName), msg.TypeCameraInfo)
+	info, okInfo := w.topic(&b.info, p.src.Compressed() && b.o.JPEGInfo || !p.src.Compressed() && !noInfo, sibling(b.o.Topic, infoName), msg.TypeCameraInfo)
 	compressed, okJPEG := w.topic(&b.jpeg, encodes, b.o.Topic+compressedSuffix, msg.TypeCompressedImage)
 	w.whole = ok && okInfo && okJPEG
 	if w.epoch == e && !image && !info && !compressed {
 		return e
 	}
 	w.epoch = e
+	w.info = w.cameraInfo(p) // may read a file: nobody waits for that
 	b.mu.Lock()
-	defer b.mu.Unlock()
 	w.describe(p)
 	if w.whole {
 		b.problem = ""
-		b.o.Log.Info("published for ROS 2", "stream", b.o.Stream, "topic", b.topic(), "pictures", p.String(), "qos", b.o.QoS.Describe())
+	}
+	at := b.topic()
+	b.mu.Unlock()
+	if w.whole {
+		b.o.Log.Info("published for ROS 2", "stream", b.o.Stream, "topic", at, "pictures", p.String(), "qos", b.o.QoS.Describe())
 	}
 	if p.note != "" {
 		b.o.Log.Warn("ros_encoding cannot be had", "stream", b.o.Stream, "err", p.note, "instead", p.out.Encoding)
@@ -137,19 +142,24 @@ func (w *worker) describe(p *plan) {
 		t.prefix, t.encoding = m.AppendPrefix(nil, p.out.Size()), string(p.out.Encoding)
 	}
 	if t := b.jpeg; t != nil {
-		m := msg.CompressedImage{Header: header, Format: p.format()}
-		t.prefix, t.encoding = m.AppendPrefix(nil, 0), m.Format
+		w.describeJPEG(t, p.format(false))
 	}
-	if b.info != nil {
-		var m msg.CameraInfo
-		if b.o.Info != nil {
-			m = b.o.Info(p.src.Width, p.src.Height)
-		} else {
-			m.Width, m.Height = uint32(p.src.Width), uint32(p.src.Height)
-		}
-		m.Header = header
-		w.info = m.AppendCDR(nil)
+}
+
+func (w *worker) describeJPEG(t *Topic, format string) {
+	m := msg.CompressedImage{Header: msg.Header{FrameID: w.b.o.FrameID}, Format: format}
+	t.prefix, t.encoding = m.AppendPrefix(nil, 0), m.Format
+}
+
+// cameraInfo is the CameraInfo of all frames of the epoch.
+func (w *worker) cameraInfo(p *plan) []byte {
+	o := &w.b.o
+	m := msg.CameraInfo{Width: uint32(p.src.Width), Height: uint32(p.src.Height)}
+	if o.Info != nil {
+		m = o.Info(p.src.Width, p.src.Height)
 	}
+	m.Header = msg.Header{FrameID: o.FrameID}
+	return m.AppendCDR(nil)
 }
 
 // end takes everything back.

@@ -4,9 +4,14 @@
 package ros2
 
 import (
+	"bytes"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"log/slog"
+	"os"
+	"path/filepath"
 	"strings"
 	"syscall"
 	"testing"
@@ -14,7 +19,9 @@ import (
 
 	"github.com/seed-3c7e7623/camd/backend/cpu"
 	"github.com/seed-3c7e7623/camd/capture"
+	"github.com/seed-3c7e7623/camd/frame"
 	"github.com/seed-3c7e7623/camd/internal/daemon"
+	"github.com/seed-3c7e7623/camd/jpeg"
 	"github.com/seed-3c7e7623/camd/ros2/graph"
 	"github.com/seed-3c7e7623/camd/ros2/msg"
 	"github.com/seed-3c7e7623/camd/zenoh/config"
@@ -250,4 +257,66 @@ func TestStoppedRouter(t *testing.T) {
 	}
 	frames := topic(st, images).Frames
 	await(t, d, "frames go out again", func(st daemon.Status) bool { return topic(st, images).Frames > frames+10 })
+}
+
+// TestMotionJPEG publishes the pictures of a recording as its camera made them,
+// and decodes none for who wants these and their camera_info.
+func TestMotionJPEG(t *testing.T) {
+	encoder, err := jpeg.NewEncoder(jpeg.Auto)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer encoder.Close()
+	g, err := frame.NewGeometry(frame.Mono8, 64, 48)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var clip []byte
+	sums := map[string]bool{}
+	for i := range byte(10) {
+		one, err := encoder.Encode(nil, g, bytes.Repeat([]byte{20 * i}, g.Size()), 90)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum := sha256.Sum256(one)
+		sums[hex.EncodeToString(sum[:])] = true
+		clip = append(clip, one...)
+	}
+	file := filepath.Join(t.TempDir(), "clip.mjpeg")
+	if err := os.WriteFile(file, clip, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p := startPeer(t)
+	d := camd(t, p.endpoint, "front=replay:"+file+",@50,loop=true")
+	await(t, d, "two streams", func(st daemon.Status) bool {
+		return topic(st, images).Topic != "" && topic(st, infos).Topic != "" && topic(st, images+"/compressed").Topic != ""
+	})
+	subscribe(p, images+"/compressed", msg.TypeCompressedImage)
+	subscribe(p, infos, msg.TypeCameraInfo)
+	for range 5 {
+		m := received(p, images+"/compressed")
+		if m["format"] != "mono8; jpeg compressed " {
+			t.Errorf("format %q", m["format"])
+		}
+		data, _ := m["data"].(map[string]any)
+		if sum, _ := data["sha256"].(string); !sums[sum] {
+			t.Errorf("another picture than the recording has: %v", m)
+		}
+	}
+	if m := received(p, infos); number(m, "width") != 64 || number(m, "height") != 48 {
+		t.Errorf("%v", m)
+	}
+	st := d.Status()
+	for _, s := range st.Streams {
+		if want := s.Name == "front/color/jpeg"; (s.Published > 0) != want {
+			t.Errorf("%s published %d frames", s.Name, s.Published)
+		}
+	}
+	if x := topic(st, images+"/compressed"); x.Encoded+x.Copies+x.Conversions > 0 || x.Frames < 5 {
+		t.Errorf("%+v", x)
+	}
+	subscribe(p, images, msg.TypeImage)
+	if m := received(p, images); m["encoding"] != "mono8" {
+		t.Errorf("%v", m)
+	}
 }

@@ -57,7 +57,7 @@ func newCPU(c *camera, full, stream string, out output) *cpu.Backend {
 		return nil
 	}
 	return cpu.New(cpu.Options{
-		Stream: full, Camera: c.spec.Name, Topic: topic, QoS: out.ros.qos.profile(), Encoding: out.ros.encoding,
+		Stream: full, Camera: c.spec.Name, Topic: topic, JPEG: strings.HasSuffix(stream, mjpeg.Suffix), JPEGInfo: c.sharesInfo(stream), QoS: out.ros.qos.profile(), Encoding: out.ros.encoding,
 		FrameID: out.frameID, Stamp: out.stamp, Info: calibrated(out.ros.cameraInfo, c.log.With("stream", full)),
 		Quality: out.ros.jpegQuality, MaxRate: out.ros.jpegRate, HoldFor: c.limits.evictAfter, Log: c.log,
 	}, link)
@@ -89,6 +89,16 @@ func cameraInfo(c calib.Calibration) msg.CameraInfo {
 	}
 }
 
+// sharesInfo says whether the camera's own JPEG has the CameraInfo of the stream
+// that is decoded from it: then who wants that and compressed pictures has no
+// frame decoded. Both must be of the same size, time and place.
+func (c *camera) sharesInfo(stream string) bool {
+	packed, decoded := c.output.of(stream), c.output.of(strings.TrimSuffix(stream, mjpeg.Suffix))
+	return strings.HasSuffix(stream, mjpeg.Suffix) &&
+		max(packed.downscale, decoded.downscale) <= 1 && packed.maxRate == decoded.maxRate && packed.stamp == decoded.stamp &&
+		packed.frameID == decoded.frameID && packed.ros.cameraInfo == decoded.ros.cameraInfo && packed.ros.qos == decoded.ros.qos
+}
+
 // shareTopics settles which of a camera's streams publishes compressed pictures:
 // the camera's own JPEG, where there is one.
 func (c *camera) shareTopics(streams []*stream) {
@@ -99,7 +109,7 @@ func (c *camera) shareTopics(streams []*stream) {
 		}
 		for _, other := range streams {
 			if other.name == name && other.cpu != nil {
-				other.cpu.LeaveJPEG()
+				other.cpu.LeaveJPEG(c.sharesInfo(strings.TrimPrefix(s.name, c.spec.Name+"/")))
 			}
 		}
 	}
