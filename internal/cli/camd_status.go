@@ -90,6 +90,7 @@ func writeStatus(w io.Writer, st *daemon.Status, now time.Time) error {
 				b.Held, b.Credit, b.Released, b.Overwritten, b.Skipped, note)
 		}
 	}
+	writeTopics(t, st)
 	if st.Truncated {
 		fmt.Fprintln(t, "\n(too much to list: something is left out)")
 	}
@@ -100,6 +101,32 @@ func writeStatus(w io.Writer, st *daemon.Status, now time.Time) error {
 		fmt.Fprintln(t)
 	}
 	return t.Flush()
+}
+
+// writeTopics shows the Zenoh session, and what is published over it.
+func writeTopics(w io.Writer, st *daemon.Status) {
+	z := st.Zenoh
+	if z == nil {
+		return
+	}
+	at := z.Endpoint
+	if at == "" {
+		at = strings.Join(z.Endpoints, ", ")
+	}
+	fmt.Fprintf(w, "\nZENOH\tROUTER\tROLE\tSESSION\tDOMAIN\tLOST\tPROBLEM\n%s\t%s\t%s\t%s\t%d\t%d\t%s\n",
+		z.State, plain(dash(at)), dash(z.Role), dash(z.ZID), z.Domain, z.Losses, dash(plain(z.Problem)))
+	head := "\nTOPIC\tENCODING\tSUBSCRIBED\tSENT\tBYTES\tREPLACED\tCONVERTED\tENCODED\tCOPIES\tPROBLEM\n"
+	for _, s := range st.Streams {
+		for _, t := range s.Topics {
+			matched := "no"
+			if t.Matched {
+				matched = "yes"
+			}
+			fmt.Fprintf(w, "%s%s\t%s\t%s\t%d\t%.1f MB\t%d\t%d\t%d\t%d\t%s\n", head, t.Topic, dash(plain(t.Encoding)), matched,
+				t.Frames, float64(t.Bytes)/1e6, t.Replaced, t.Conversions, t.Encoded, t.Copies, dash(plain(t.Problem)))
+			head = ""
+		}
+	}
 }
 
 // publishedText adds the frames that max_rate left out, which are not lost.

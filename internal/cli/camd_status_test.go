@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/seed-3c7e7623/camd/backend"
+	"github.com/seed-3c7e7623/camd/backend/cpu"
 	"github.com/seed-3c7e7623/camd/internal/daemon"
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
@@ -17,6 +18,7 @@ func TestStatusText(t *testing.T) {
 	now := time.Unix(1000, 0)
 	stream := daemon.StreamStatus{StreamInfo: negotiate.StreamInfo{Name: "front/color"}}
 	stream.Published, stream.Decimated = 120, 240
+	stream.Topics = []cpu.TopicStatus{{Topic: "/front/color/image_raw", Encoding: "rgb8", Matched: true, Frames: 30, Bytes: 186_600_000, Conversions: 31}}
 	stream.Subscribers = []backend.Subscriber{
 		{Stream: "front/color", Backend: negotiate.BackendSHM, Wake: "futex", PID: 7, Command: "good", Credit: 2},
 		{Stream: "front/color", PID: 8, Command: "hoarder", Hoarding: true, Held: 1, OldestMS: 12340, Credit: 2},
@@ -27,13 +29,14 @@ func TestStatusText(t *testing.T) {
 		Cameras: []daemon.CameraStatus{{Name: "front", Source: "replay a\tb", Problem: "child said:\n\x1b]0;owned\x07", Since: now}},
 		Streams: []daemon.StreamStatus{stream},
 		Refused: map[negotiate.Reason]uint64{negotiate.ReasonRingFull: 3},
+		Zenoh:   &daemon.ZenohStatus{State: "connecting", Endpoints: []string{"tcp/a:7447", "tcp/b:7447"}, Problem: "no router\nanswers"},
 	}
 	var out strings.Builder
 	if err := writeStatus(&out, st, now); err != nil {
 		t.Fatal(err)
 	}
 	text := out.String()
-	for _, want := range []string{"up 1m0s", "  120 (240 decimated)  0  ", "HELD    RELEASED  OVERWRITTEN  SKIPPED", "HOLDS 1 frame for 12.3s", "hoarder[8]", "evicted: held a frame", "refused: ring_full 3 times", "left out"} {
+	for _, want := range []string{"up 1m0s", "  120 (240 decimated)  0  ", "HELD    RELEASED  OVERWRITTEN  SKIPPED", "HOLDS 1 frame for 12.3s", "hoarder[8]", "evicted: held a frame", "refused: ring_full 3 times", "left out", "connecting  tcp/a:7447, tcp/b:7447", "no router answers", "/front/color/image_raw  rgb8      yes         30    186.6 MB"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}
