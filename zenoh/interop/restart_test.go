@@ -302,10 +302,11 @@ func goesOn(t *testing.T, n *node, s *zenoh.Session) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.WaitConnected(ctx(t)); err != nil {
-		t.Fatal(err)
-	}
-	round(t, s)
+	// What waited at the stopped node may end before it is of use.
+	until(t, "connected again", func() bool {
+		_, err := s.Liveliness(ctx(t), "round/trip")
+		return err == nil
+	})
 	n.do(command{"op": "put", "key": "demo/x", "text": "back"}, "put")
 	if got, err := sub.Receive(ctx(t)); err != nil || string(got.Payload) != "back" {
 		t.Errorf("received %q, %v", got.Payload, err)
