@@ -6,17 +6,13 @@ package cpu
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"log/slog"
-	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/seed-3c7e7623/camd/backend"
 	"github.com/seed-3c7e7623/camd/convert"
 	"github.com/seed-3c7e7623/camd/frame"
-	"github.com/seed-3c7e7623/camd/jpeg"
 	"github.com/seed-3c7e7623/camd/negotiate"
 	"github.com/seed-3c7e7623/camd/ros2/graph"
 	"github.com/seed-3c7e7623/camd/ros2/msg"
@@ -181,116 +177,6 @@ func TestCameraInfo(t *testing.T) {
 	}
 }
 
-func TestCompressed(t *testing.T) {
-	const topic = testTopic + "/compressed"
-	t.Run("encoded", func(t *testing.T) {
-		for _, e := range []frame.Encoding{frame.RGB8, frame.Mono8, frame.YUV422YUY2} {
-			rg := newRig(t, nil)
-			g := geometry(t, e, 64, 48, 6)
-			rg.open(g)
-			compressed := rg.topic(topic)
-			wall := rg.publish(make([]byte, g.Size()))
-			var m msg.CompressedImage
-			if err := m.DecodeCDR(rg.next(compressed).value); err != nil {
-				t.Fatal(err)
-			}
-			if m.Header.Stamp.Nanos() != wall || !strings.HasPrefix(m.Format, string(Target(e))+"; jpeg compressed ") {
-				t.Errorf("%s: %+v, %q", e, m.Header, m.Format)
-			}
-			if i, err := jpeg.Validate(m.Data, jpeg.Limits{}); err != nil || i.Width != 64 || i.Height != 48 || i.Length != len(m.Data) {
-				t.Errorf("%s: %+v, %v", e, i, err)
-			}
-			if st := rg.status(topic); st.Encoded != 1 || st.Copies != 0 {
-				t.Errorf("%s: status %+v", e, st)
-			}
-		}
-	})
-	t.Run("as captured", func(t *testing.T) {
-		rg := newRig(t, func(o *Options) { o.JPEG = true })
-		g, err := frame.NewCompressed(frame.JPEG, 64, 48, 4096)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rg.open(g)
-		compressed := rg.topic(topic)
-		for _, n := range []int{700, 4096, 1} {
-			data := noise(geometry(t, frame.Mono8, n, 1, 0))
-			rg.publish(data)
-			var m msg.CompressedImage
-			if err := m.DecodeCDR(rg.next(compressed).value); err != nil {
-				t.Fatal(err)
-			}
-			if !bytes.Equal(m.Data, data) || m.Format != "bgr8; jpeg compressed bgr8" {
-				t.Errorf("%d bytes of %d, %q", len(m.Data), n, m.Format)
-			}
-		}
-		if st := rg.status(topic); st.Encoded != 0 || st.Copies != 0 || len(rg.Topics()) != 1 || rg.Topic() != topic {
-			t.Errorf("status %+v", rg.Topics())
-		}
-	})
-	t.Run("beside the image", func(t *testing.T) {
-		rg := newRig(t, nil)
-		g := geometry(t, frame.NV12, 64, 48, 0)
-		rg.open(g)
-		image, compressed := rg.topic(testTopic), rg.topic(topic)
-		rg.publish(noise(g))
-		rg.next(image)
-		rg.next(compressed)
-		if a, b := rg.status(testTopic), rg.status(topic); a.Conversions != 1 || b.Conversions != 0 {
-			t.Errorf("%d and %d conversions of one frame", a.Conversions, b.Conversions)
-		}
-	})
-	t.Run("no more than so many", func(t *testing.T) {
-		rg := newRig(t, func(o *Options) { o.MaxRate = 10 })
-		g := geometry(t, frame.Mono8, 8, 8, 0)
-		rg.open(g)
-		image, compressed := rg.topic(testTopic), rg.topic(topic)
-		for range 31 {
-			rg.publish(noise(g))
-			rg.next(image)
-		}
-		rg.until("all were looked at", func() bool { st := rg.status(topic); return st.Frames+st.Skipped == 31 })
-		if st := rg.status(topic); st.Encoded != 11 {
-			t.Errorf("of 31 frames at 30 a second %d were encoded", st.Encoded)
-		}
-		if len(compressed.puts) != 11 {
-			t.Errorf("%d were put", len(compressed.puts))
-		}
-	})
-	t.Run("not of depth", func(t *testing.T) {
-		rg := newRig(t, nil)
-		rg.open(geometry(t, frame.Depth16, 8, 8, 0))
-		rg.topic("/front/color/camera_info")
-		if rg.session.publisher(topic) != nil {
-			t.Error("depth is offered as JPEG")
-		}
-	})
-	t.Run("camera_info with it", func(t *testing.T) {
-		rg := newRig(t, func(o *Options) { o.JPEG, o.JPEGInfo = true, true })
-		g, err := frame.NewCompressed(frame.JPEG, 64, 48, 4096)
-		if err != nil {
-			t.Fatal(err)
-		}
-		rg.open(g)
-		info := rg.topic("/front/color/camera_info")
-		wall := rg.publish([]byte{1, 2, 3})
-		var m msg.CameraInfo
-		if err := m.DecodeCDR(rg.next(info).value); err != nil || m.Width != 64 || m.Height != 48 || m.Header.Stamp.Nanos() != wall {
-			t.Errorf("%+v, %v", m, err)
-		}
-	})
-	t.Run("left to the camera", func(t *testing.T) {
-		rg := newRig(t, nil)
-		rg.open(geometry(t, frame.RGB8, 8, 8, 0))
-		rg.topic(topic)
-		rg.LeaveJPEG(true)
-		if rg.session.publisher(topic) != nil || rg.session.publisher("/front/color/camera_info") != nil {
-			t.Error("JPEG or camera_info is offered still")
-		}
-		rg.topic(testTopic)
-	})
-}
-
 // A new format makes new messages; what is declared stays.
 func TestFormatChanges(t *testing.T) {
 	rg := newRig(t, nil)
@@ -424,107 +310,4 @@ func TestTopicIsTaken(t *testing.T) {
 	})
 	rg.Close()
 	two.until("the second has the topic", func() bool { return len(other.Topics()) == 3 && other.Candidate().Reason == "" })
-}
-
-// While the network takes nothing, the source has its slots, the newest frame
-// waits, and no slot is held for longer than it may be.
-func TestSlowNetwork(t *testing.T) {
-	rg := newRig(t, nil)
-	g := geometry(t, frame.RGB8, 64, 48, 0)
-	rg.open(g)
-	image := rg.topic(testTopic)
-	image.slow.Store(true)
-	data := noise(g)
-	var under sample
-	replaced := 0
-	for i := range 100 {
-		rg.clock.Add(int64(100 * time.Millisecond))
-		rg.publish(data)
-		s := rg.next(image)
-		switch {
-		case i == 0:
-			under = s // is being sent, for ever
-		case i > 1:
-			s.done(false) // gave way, as far as the session's order of things matters here
-			replaced++
-		}
-	}
-	if s := rg.ring.Stats(); s.NoSlot > 0 {
-		t.Errorf("no slot %d times", s.NoSlot)
-	}
-	st := rg.status(testTopic)
-	if st.Replaced != uint64(replaced) || st.Copies < 75 || st.Copies > 82 {
-		t.Errorf("after two seconds of a hundred frames in ten they are copied out: %+v", st)
-	}
-	rg.until("only what is under way and what waits hold a slot", func() bool { return rg.ring.Usage().Leased <= 2 })
-	under.done(true)
-	rg.until("a slot comes back", func() bool { return rg.ring.Usage().Leased <= 1 })
-}
-
-// With all messages on their way frames wait in the ring, and the newest goes
-// when there is room.
-func TestNothingComesBack(t *testing.T) {
-	for _, tight := range []bool{false, true} {
-		t.Run(fmt.Sprint("tight ", tight), func(t *testing.T) {
-			rg := newRig(t, nil)
-			rg.tight = tight
-			g := geometry(t, frame.RGB8, 64, 48, 0)
-			rg.open(g)
-			image := rg.topic(testTopic)
-			image.slow.Store(true)
-			var out []sample
-			picture := func(i int) []byte { return bytes.Repeat([]byte{byte(i)}, g.Size()) }
-			for i := range inFlight {
-				rg.publish(picture(i))
-				out = append(out, rg.next(image))
-			}
-			last := int64(0)
-			for i := range 20 {
-				last = rg.publish(picture(100 + i))
-			}
-			held := inFlight + 1 // and the retained one
-			if tight {
-				held = 1
-			}
-			rg.until("the others are free", func() bool { u := rg.ring.Usage(); return u.Free == u.Slots-held })
-			out[0].done(true)
-			var m msg.Image
-			if err := m.DecodeCDR(rg.next(image).value); err != nil || m.Header.Stamp.Nanos() != last {
-				t.Errorf("%d came, want the newest, %d: %v", m.Header.Stamp.Nanos(), last, err)
-			}
-			// Pixels that go out of the ring stay there until the end.
-			for i, s := range out[1:] {
-				if !bytes.Equal(s.payload, picture(1+i)) {
-					t.Error("pixels changed while they were sent")
-				}
-				s.done(true)
-			}
-		})
-	}
-}
-
-func TestNoAllocations(t *testing.T) {
-	for _, c := range []struct {
-		e     frame.Encoding
-		topic string
-	}{{frame.RGB8, testTopic}, {frame.YUV422YUY2, testTopic}, {frame.RGB8, "/front/color/camera_info"}} {
-		rg := newRig(t, nil)
-		g := geometry(t, c.e, 64, 48, 0)
-		rg.open(g)
-		p := rg.topic(c.topic)
-		p.silent.Store(true)
-		data := noise(g)
-		sent := uint64(0)
-		one := func() {
-			rg.publish(data)
-			for sent++; rg.Frames() < sent; {
-				runtime.Gosched()
-			}
-		}
-		one()
-		// One is the Meta of the test's own publish.
-		if n := testing.AllocsPerRun(200, one); n > 1 {
-			t.Errorf("%s of %s: %v allocations a frame", c.topic, c.e, n)
-		}
-	}
 }

@@ -257,6 +257,19 @@ func TestStoppedRouter(t *testing.T) {
 	}
 	frames := topic(st, images).Frames
 	await(t, d, "frames go out again", func(st daemon.Status) bool { return topic(st, images).Frames > frames+10 })
+
+	// Nor does the end wait for it, of the camera and of camd.
+	if err := p.cmd.Process.Signal(syscall.SIGSTOP); err != nil {
+		t.Fatal(err)
+	}
+	replaced := topic(d.Status(), images).Replaced
+	await(t, d, "frames that find the link full again", func(st daemon.Status) bool { return topic(st, images).Replaced > replaced+3 })
+	if err := d.Remove("front"); err != nil {
+		t.Error(err)
+	}
+	if st := d.Status(); len(st.Cameras)+len(st.Streams) > 0 {
+		t.Errorf("%+v", st)
+	}
 }
 
 // TestMotionJPEG publishes the pictures of a recording as its camera made them,
