@@ -54,6 +54,9 @@ type PhaseMeta struct {
 	PayloadSize int                          `json:"payload_bytes,omitempty"`
 	Warmup      int                          `json:"warmup"`
 	Touched     bool                         `json:"touched"`
+	Tapped      int                          `json:"ready_from_shm,omitempty"` // frames whose ready stamp came beside
+	Topic       string                       `json:"topic,omitempty"`
+	Router      string                       `json:"router,omitempty"`
 	Received    uint64                       `json:"received"`
 	Dropped     uint64                       `json:"dropped"`
 	Published   uint64                       `json:"published"` // from the first received frame to the last
@@ -99,7 +102,7 @@ func (run *Run) Add(r *Result) {
 	}
 	p := PhaseMeta{
 		Phase: r.Phase, Backend: r.Asked, Got: r.Path.Backend, Floor: r.Floor, Wake: r.Path.Wake, Rejected: negotiate.Better(r.Path.Rejected, r.Path.Backend),
-		PayloadSize: r.Size, Warmup: r.Warmup, Touched: r.Touched,
+		PayloadSize: r.Size, Warmup: r.Warmup, Touched: r.Touched, Tapped: r.Tapped, Topic: r.Path.Topic, Router: r.Path.Router,
 		Received: r.Received(), Dropped: r.Dropped(), Published: r.Published(), Other: maps.Clone(r.Other()),
 		Valid: r.Valid(), Problems: slices.Clone(r.Problems), Unavailable: r.Unavailable, Interrupted: r.Interrupted,
 		Started: r.Started, Seconds: r.Elapsed.Seconds(),

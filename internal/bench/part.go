@@ -30,6 +30,7 @@ type part struct {
 	Spacing time.Duration     `json:"spacing"`
 	Dir     string            `json:"dir,omitempty"`     // of the daemon
 	Address string            `json:"address,omitempty"` // of the floor by TCP
+	Connect []string          `json:"connect,omitempty"` // endpoints of Zenoh routers
 
 	Name       string        `json:"name,omitempty"`
 	Samples    int           `json:"samples,omitempty"`
@@ -95,7 +96,7 @@ func (p part) publish(ctx context.Context, out io.Writer) error {
 	case FloorTCP:
 		err = publishFloorTCP(ctx, p.Size, p.Spacing, ready)
 	default:
-		err = publishCamd(ctx, p.Dir, p.Size, p.Spacing, ready)
+		err = p.publishCamd(ctx, ready)
 	}
 	if ctx.Err() != nil {
 		return nil
@@ -128,6 +129,14 @@ func (p part) consume(ctx context.Context, out io.Writer) error {
 			client.WithLogger(slog.New(slog.DiscardHandler)),
 		},
 	}
+	if p.Backend == negotiate.BackendCPU {
+		c, err := p.zenoh()
+		if err != nil {
+			return err
+		}
+		phase.Options = append(phase.Options, client.WithZenoh(c), client.WithDomain(sweepDomain))
+		w = patient(w)
+	}
 	r, err := phase.Run(ctx, w)
 	a := answer{Result: r}
 	if err != nil {
@@ -135,4 +144,30 @@ func (p part) consume(ctx context.Context, out io.Writer) error {
 	}
 	r.Size, r.Floor = p.Size, isFloor(p.Backend)
 	return errors.Join(gob.NewEncoder(out).Encode(a), err)
+}
+
+// Bounds of the wait for a publisher that has to find its router first.
+const (
+	patience = 10 * time.Second
+	tryEvery = 100 * time.Millisecond
+)
+
+// patient is a world whose streams may take a while to be there.
+func patient(w World) World {
+	subscribe := w.Subscribe
+	w.Subscribe = func(ctx context.Context, stream string, events func(client.Event), opts ...client.Option) (Subscription, error) {
+		for deadline := time.Now().Add(patience); ; {
+			s, err := subscribe(ctx, stream, events, opts...)
+			passes := errors.Is(err, client.ErrNotAvailable) || errors.Is(err, client.ErrUnknownStream)
+			if !passes || errors.Is(err, client.ErrNoRouter) || time.Now().After(deadline) {
+				return s, err
+			}
+			select {
+			case <-time.After(tryEvery):
+			case <-ctx.Done():
+				return nil, ctx.Err()
+			}
+		}
+	}
+	return w
 }

@@ -19,7 +19,7 @@ import (
 const (
 	DefaultSamples = 300
 	DefaultWarmup  = 30
-	MaxSamples     = 10_000_000 // 136 bytes of memory each
+	MaxSamples     = 10_000_000 // 144 bytes of memory each
 	DefaultTimeout = 10 * time.Second
 )
 
@@ -43,6 +43,9 @@ type Phase struct {
 	LoadPeriod   time.Duration // 0 = DefaultLoadPeriodMillis
 	LoadWindow   int           // 0 = DefaultLoadWindow
 	Live         *Live         // may be nil
+	// NoTap leaves ready unknown by the backend cpu, which does not carry it.
+	// Else a second subscription by shared memory tells it, on this host.
+	NoTap bool
 }
 
 func (p Phase) withDefaults() Phase {
@@ -88,12 +91,19 @@ func (p Phase) Run(ctx context.Context, w World) (*Result, error) {
 	samples := make([]Sample, p.Samples)
 	p.Live.begin(samples)
 	runtime.GC() // what was left over by what came before is not to be measured
+	tap := p.startTap(ctx, w)
 	stop := watch.start(ctx)
 	l := loop{Phase: p, w: w, sub: sub, watch: watch, result: r, samples: samples, began: w.Now()}
 	n, err := l.run(ctx)
 	stop()
 
 	r.Samples = samples[:n]
+	r.Tapped = tap.fill(r.Samples)
+	for i := range r.Samples {
+		if s := &r.Samples[i]; s.ReadyNanos != 0 && s.UsableNanos < s.ReadyNanos-foreignNanos {
+			l.foreign++
+		}
+	}
 	r.Loads, r.Publisher = watch.loads.loads, watch.publisher
 	r.Problems = append(watch.problems, l.problems()...)
 	r.Interrupted = n < p.Samples
@@ -190,6 +200,7 @@ func (l *loop) measureFrom() {
 func (l *loop) take(s *Sample, f Frame, m frame.Meta) {
 	s.Sequence, s.DriverSequence = m.Sequence, m.DriverSequence
 	s.CaptureNanos, s.ReadyNanos, s.PublishNanos, s.UsableNanos = m.CaptureNanos, m.ReadyNanos, m.PublishNanos, f.HeldNanos()
+	s.wallNanos = m.WallNanos
 	if l.Touch {
 		touch(f.Data())
 		s.ReadNanos = l.w.Now()
@@ -210,9 +221,6 @@ func (l *loop) take(s *Sample, f Frame, m frame.Meta) {
 // compare holds a sample against the one before it.
 func (l *loop) compare(n int) {
 	s := &l.samples[n]
-	if s.ReadyNanos != 0 && s.UsableNanos < s.ReadyNanos-foreignNanos {
-		l.foreign++
-	}
 	if n == 0 {
 		return
 	}

@@ -309,3 +309,52 @@ func TestMeasuredPathDoesNotAllocate(t *testing.T) {
 		t.Errorf("%.2f allocations per frame", perFrame)
 	}
 }
+
+// TestReadyIsLearntBeside has a path that says no more than a ROS 2 message: the
+// capture as wall time, and a publication.
+func TestReadyIsLearntBeside(t *testing.T) {
+	for _, tc := range []struct {
+		name   string
+		stream string
+		noTap  bool
+		want   int
+	}{{"by shared memory", "test/color", false, 97}, {"not wanted", "test/color", true, 0}, {"of a topic", "/test/color/image_raw", false, 0}} {
+		t.Run(tc.name, func(t *testing.T) {
+			cpu, shm := newFake(), newFake()
+			cpu.path.Backend = negotiate.BackendCPU
+			stamp := func(f *fakeFrame) { f.meta.WallNanos = 1_700_000_000_000_000_000 + int64(f.meta.Sequence) }
+			shm.before = func(n int, f *fakeFrame) {
+				if stamp(f); n >= 50 && n < 53 {
+					f.meta.WallNanos = 0 // not learnt
+				}
+			}
+			cpu.before = func(_ int, f *fakeFrame) {
+				stamp(f)
+				f.meta.ReadyNanos = 0
+			}
+			w := cpu.world()
+			first := w.Subscribe
+			n := 0
+			w.Subscribe = func(ctx context.Context, stream string, events func(client.Event), opts ...client.Option) (Subscription, error) {
+				if n++; n == 1 {
+					return first(ctx, stream, events, opts...)
+				}
+				return shm.world().Subscribe(ctx, stream, events, opts...)
+			}
+			p := shmPhase
+			p.Stream, p.Backend, p.NoTap = tc.stream, negotiate.BackendCPU, tc.noTap
+			var r *Result
+			var err error
+			synctest.Test(t, func(*testing.T) { r, err = p.Run(context.Background(), w) })
+			if err != nil || !r.Valid() || r.Tapped != tc.want || shm.closed != (tc.want > 0) || shm.holding != 0 {
+				t.Fatalf("error %v, problems %v, %d of %d learnt", err, r.Problems, r.Tapped, tc.want)
+			}
+			if row, _ := find(r.Rows(), ReadyToUsable); row.Dist.Count != uint64(tc.want) || tc.want > 0 && (row.Dist.Min != 40_000 || row.Dist.Max != 49_000) {
+				t.Errorf("%+v", row.Dist)
+			}
+			if row, _ := find(r.Rows(), CaptureToUsable); row.Dist.Count != 100 {
+				t.Errorf("%+v", row.Dist)
+			}
+		})
+	}
+}

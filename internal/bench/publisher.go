@@ -7,13 +7,17 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"time"
 
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/capture/pace"
+	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/frame"
 	"github.com/seed-3c7e7623/camd/internal/daemon"
 	"github.com/seed-3c7e7623/camd/internal/linux"
+	"github.com/seed-3c7e7623/camd/negotiate"
+	"github.com/seed-3c7e7623/camd/zenoh/config"
 )
 
 const (
@@ -21,6 +25,8 @@ const (
 	sweepStream = "data"
 	// SweepStream is the stream of a sweep's publisher.
 	SweepStream = sweepCamera + "/" + sweepStream
+	// sweepDomain keeps the payloads out of the way of the robot's own topics.
+	sweepDomain = 213
 )
 
 // payloadSource is a camera that fills and publishes a payload, pauses, and
@@ -61,16 +67,25 @@ func (s *payloadSource) Run(ctx context.Context, sink capture.Sink) error {
 	}
 }
 
-// publishCamd is a daemon with one such camera, until ctx is done. ready is
-// called with its directory.
-func publishCamd(ctx context.Context, dir string, size int, spacing time.Duration, ready func(string)) error {
-	g, err := PayloadGeometry(size)
+// publishCamd is a daemon with one such camera, until ctx is done. ready is called
+// with its directory.
+func (p part) publishCamd(ctx context.Context, ready func(string)) error {
+	g, err := PayloadGeometry(p.Size)
 	if err != nil {
 		return err
 	}
-	source := &payloadSource{geometry: g, spacing: spacing, filler: newFiller()}
+	source := &payloadSource{geometry: g, spacing: p.Spacing, filler: newFiller()}
+	var network *daemon.Network
+	if p.Backend == negotiate.BackendCPU {
+		c, err := p.zenoh()
+		if err != nil {
+			return err
+		}
+		c.Connect.ExitOnFailure = false
+		network = &daemon.Network{Zenoh: c, Domain: sweepDomain}
+	}
 	d := &daemon.Daemon{
-		Dir: dir, Log: slog.New(slog.DiscardHandler), Version: "sweep",
+		Dir: p.Dir, Network: network, Log: slog.New(slog.DiscardHandler), Version: "sweep",
 		Cameras: []capture.Spec{{
 			Name: sweepCamera, Kind: "sweep", Options: map[string]string{"max_subscribers": "1", "credit": "1"},
 		}},
@@ -78,4 +93,20 @@ func publishCamd(ctx context.Context, dir string, size int, spacing time.Duratio
 		Ready:   ready,
 	}
 	return d.Run(ctx)
+}
+
+// zenoh is the configuration of both sides of a cell by cpu: that of the
+// environment, with the endpoints that were given.
+func (p part) zenoh() (*config.Config, error) {
+	c, err := config.FromEnv(os.Getenv)
+	if err != nil {
+		return nil, err
+	}
+	if len(p.Connect) > 0 {
+		c.Connect.Endpoints = p.Connect
+	}
+	if len(c.Connect.Endpoints) == 0 {
+		c.Connect.Endpoints = []string{client.DefaultRouter}
+	}
+	return c, nil
 }

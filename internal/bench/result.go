@@ -24,6 +24,7 @@ type Result struct {
 	Floor     bool
 	Warmup    int
 	Touched   bool
+	Tapped    int // samples whose ready was told by shared memory beside
 	Publisher Publisher
 	Samples   []Sample // in order, those by another backend too
 	Loads     Loads

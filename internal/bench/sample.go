@@ -23,6 +23,8 @@ type Sample struct {
 	Backend        negotiate.Backend
 	Pixel          [pixelBytes]byte // bytes of the centre pixel
 	PixelLen       int              // how many of them are valid
+
+	wallNanos int64 // of the capture, CLOCK_REALTIME
 }
 
 // pixelBytes is the most that a pixel, or the group that shares chroma, takes.

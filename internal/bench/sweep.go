@@ -35,7 +35,8 @@ type Sweep struct {
 	Warmup     int
 	Spacing    time.Duration
 	Touch      bool
-	Seed       uint64 // of the order of cells
+	Seed       uint64   // of the order of cells
+	Connect    []string // endpoints of Zenoh routers, for cpu; none = the environment's
 	Timeout    time.Duration
 	LoadPeriod time.Duration
 	LoadWindow int
@@ -114,7 +115,7 @@ func (s *Sweep) measure(ctx context.Context, c cell) (*Result, error) {
 		defer files[0].Close()
 	}
 	p := part{
-		Publish: true, Backend: c.backend, Size: c.size, Spacing: s.Spacing, Dir: dir,
+		Publish: true, Backend: c.backend, Size: c.size, Spacing: s.Spacing, Dir: dir, Connect: s.Connect,
 		Name: c.name(), Samples: s.Samples, Warmup: s.Warmup, Touch: s.Touch,
 		Timeout: s.Timeout, LoadPeriod: s.LoadPeriod, LoadWindow: s.LoadWindow,
 	}

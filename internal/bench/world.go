@@ -93,7 +93,8 @@ func publisherOf(ctx context.Context, stream string, p client.Path) Publisher {
 		return out
 	}
 	for _, d := range daemons {
-		if d.Session != p.Session {
+		// By cpu the session is the ROS publisher's.
+		if d.Session != p.Session && p.Backend != negotiate.BackendCPU {
 			continue
 		}
 		out.Version = d.Version

@@ -112,6 +112,9 @@ the host. A table and a comparison go to stdout; a new directory below -o gets
 latency.csv (a row for each metric), samples.csv (a row for each frame),
 meta.json, and pictures if camsub-plot is there.
 
+ROS 2 messages do not say when a frame was ready. For the backend cpu a second
+subscription, by shared memory, tells it where there is one.
+
 Frames that come by another backend than the phase's are counted and explained.
 A phase in which the backend or the wall clock changes is marked as not valid
 (exit code 1). A backend that cannot be had leaves its phase out (exit code 5).
@@ -126,6 +129,7 @@ Ctrl-C ends early and keeps what was measured.`,
 	flags := addBenchFlags(fs, bench.DefaultSamples, bench.DefaultWarmup)
 	touch := fs.Bool("touch", false, "read every byte of each frame, and measure until that is done too")
 	lines := fs.Bool("lines", false, "print a line for each frame, beside the measured path")
+	noTap := fs.Bool("no-tap", false, "do not ask shared memory when frames were ready that come by cpu")
 	pixel := fs.Bool("debug-pixel", false, "keep the centre pixel of each frame, in lines and samples.csv")
 	compat := newOneOf("", "zed")
 	fs.Var(compat, "compat", "also append rows in the form of Stereolabs' benchmark to zed.csv in -o")
@@ -157,7 +161,7 @@ Ctrl-C ends early and keeps what was measured.`,
 			b.compat = bench.AppendZED
 		}
 		return b.phases(cmd.Context(), found, list, bench.Phase{
-			Stream: args[0], Samples: flags.samples, Warmup: flags.warmup, Touch: *touch, Pixel: *pixel,
+			Stream: args[0], Samples: flags.samples, Warmup: flags.warmup, Touch: *touch, Pixel: *pixel, NoTap: *noTap,
 			Timeout: time.Duration(flags.timeout), LoadPeriod: flags.loadPeriod, LoadWindow: flags.loadWindow,
 			Options: append(slices.Clip(found),
 				client.WithLogger(flags.log.Logger(cmd.ErrOrStderr())), client.WithName(cmd.CommandPath()),

@@ -14,6 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/internal/bench"
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
@@ -73,7 +74,7 @@ processes. The order of cells is random.
 Beside each backend stands its floor: the same payload, pacing and consuming
 work by shared memory and a futex (floor_shm), or by a socket (floor_tcp), and
 nothing else. Results go to stdout and to a new directory below -o, as those of
-bench do. A payload that is not read before the next one comes is replaced by it
+bench do. The backend cpu needs a Zenoh router. A payload that is not read before the next one comes is replaced by it
 and counted as dropped: give large ones more room with --spacing.
 Ctrl-C ends early and keeps what was measured.`,
 		Example: "  camsub sweep --backends shm,cpu -o results/",
@@ -90,6 +91,7 @@ Ctrl-C ends early and keeps what was measured.`,
 	noTouch := fs.Bool("no-touch", false, "do not read the payloads")
 	noFloor := fs.Bool("no-floor", false, "leave the floors out")
 	seed := fs.Uint64("seed", 0, "of the order of cells (default: a new one)")
+	connect := fs.StringSlice("connect", nil, "Zenoh router for cpu, an `endpoint` (default: the environment's configuration, else "+client.DefaultRouter+")")
 	compat := newOneOf("", "dora")
 	fs.Var(compat, "compat", "also append rows as those who compare with dora keep them to dora.csv in -o")
 	format := formatFlag(cmd, "text", "csv", "json")
@@ -114,7 +116,7 @@ Ctrl-C ends early and keeps what was measured.`,
 		s := &bench.Sweep{
 			Sizes: sizes, Samples: flags.samples, Warmup: flags.warmup, Spacing: *spacing, Touch: !*noTouch, Seed: *seed,
 			Timeout: time.Duration(flags.timeout), LoadPeriod: flags.loadPeriod, LoadWindow: flags.loadWindow,
-			Program: []string{self, sweepPart}, Stderr: cmd.ErrOrStderr(),
+			Connect: *connect, Program: []string{self, sweepPart}, Stderr: cmd.ErrOrStderr(),
 		}
 		for _, b := range backends {
 			s.Backends = append(s.Backends, b)
