@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/seed-3c7e7623/camd/zenoh/config"
 	"github.com/seed-3c7e7623/camd/zenoh/link"
 	"github.com/seed-3c7e7623/camd/zenoh/transport"
 )
@@ -81,8 +82,13 @@ func (s *Session) retry(ctx context.Context, err error) *face {
 		if f, err = s.connect(ctx); err == nil {
 			return f
 		}
-		pause = min(time.Duration(float64(pause)*max(s.cfg.Connect.RetryFactor, 1)), max(s.cfg.Connect.RetryMax, s.cfg.Connect.RetryInit))
+		pause = longer(pause, &s.cfg.Connect)
 	}
+}
+
+// longer is the pause after one of that length.
+func longer(pause time.Duration, c *config.Connect) time.Duration {
+	return min(time.Duration(float64(pause)*max(c.RetryFactor, 1)), max(c.RetryMax, c.RetryInit))
 }
 
 // run reads from the connection, and makes a new one when it ends.

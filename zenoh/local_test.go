@@ -275,6 +275,25 @@ func TestStampsNeverGoBack(t *testing.T) {
 	}
 }
 
+func TestPausesGrow(t *testing.T) {
+	for _, c := range []struct {
+		connect config.Connect
+		want    []time.Duration // after the first
+	}{
+		{config.New().Connect, []time.Duration{2 * time.Second, 4 * time.Second, 4 * time.Second}},
+		{config.Connect{RetryInit: time.Second, RetryMax: time.Millisecond, RetryFactor: 2}, []time.Duration{time.Second, time.Second}},
+		{config.Connect{RetryInit: time.Second, RetryMax: time.Minute, RetryFactor: 0}, []time.Duration{time.Second, time.Second}},
+		{config.Connect{RetryInit: time.Second, RetryMax: 10 * time.Second, RetryFactor: 1.5}, []time.Duration{1500 * time.Millisecond, 2250 * time.Millisecond}},
+	} {
+		pause := c.connect.RetryInit
+		for i, want := range c.want {
+			if pause = longer(pause, &c.connect); pause != want {
+				t.Errorf("%+v: pause %d is %v, want %v", c.connect, i+1, pause, want)
+			}
+		}
+	}
+}
+
 func TestClosedSession(t *testing.T) {
 	s, _ := joined(t, nil)
 	sub, err := s.Subscribe("a", nil)
