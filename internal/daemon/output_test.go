@@ -341,8 +341,17 @@ func TestPages(t *testing.T) {
 
 func TestBackendsOfAStream(t *testing.T) {
 	dir := runtimeDir(t)
-	boot(t, dir, "a=pattern,64x64@100,backends=cpu", "b=pattern,64x64@100,streams.color.backends=shm")
+	d, _ := boot(t, dir, "a=pattern,64x64@100,backends=cpu", "b=pattern,64x64@100,streams.color.backends=shm")
 	next(t, subscribe(t, dir, "b/color")).Release()
+	there := func() bool {
+		streams := d.Status().Streams
+		return len(streams) == 2 && streams[0].Published > 0 && streams[1].Published > 0
+	}
+	for end := bounded(t); !there(); runtime.Gosched() { // who asks before is told to wait
+		if end.Err() != nil {
+			t.Fatal("a has no stream")
+		}
+	}
 	quiet := client.WithLogger(slog.New(slog.DiscardHandler))
 	for name, c := range map[string]struct {
 		stream string
