@@ -19,7 +19,7 @@ import (
 const (
 	DefaultSamples = 300
 	DefaultWarmup  = 30
-	MaxSamples     = 10_000_000 // 144 bytes of memory each
+	MaxSamples     = 10_000_000 // 96 bytes of memory each
 	DefaultTimeout = 10 * time.Second
 )
 
