@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/seed-3c7e7623/camd/internal/alone"
 )
 
 func TestFoldersAreNeverUsedAgain(t *testing.T) {
@@ -56,6 +58,9 @@ func fileLimit(t *testing.T, bytes uint64) {
 
 // TestFullDisk lets each of the files be the one that does not fit.
 func TestFullDisk(t *testing.T) {
+	if !alone.Run(t) {
+		return
+	}
 	for _, limit := range []uint64{100, 2500, 5000, 12000} {
 		out := t.TempDir()
 		f, err := NewFolder(out, "bench", goldenTime)
@@ -76,6 +81,9 @@ func TestFullDisk(t *testing.T) {
 }
 
 func TestAppendedRowsAreWholeOrNotThere(t *testing.T) {
+	if !alone.Run(t) {
+		return
+	}
 	path := filepath.Join(t.TempDir(), "x.csv")
 	if err := appendRows(path, "a,b\n", "1,2\n"); err != nil {
 		t.Fatal(err)

@@ -28,6 +28,7 @@ var Table = []Rule{
 	{Room: "internal/dl"},
 	{Room: "internal/linux"},
 	{Room: "internal/lint"},
+	{Room: "internal/alone"},
 	{Room: "internal/venv"},
 	{Room: "zenoh/..."},
 
