@@ -63,6 +63,9 @@ func (p *Pool) Get(n int) *Buffer {
 	}
 	if b == nil {
 		b = &Buffer{B: make([]byte, 0, size), pool: p}
+		if size > 1<<midBits {
+			hugePages(b.B[:size])
+		}
 	}
 	b.B = b.B[:0]
 	b.refs.Store(1)

@@ -144,6 +144,9 @@ func (r *reader) readAhead() error {
 		r.from = 0
 	}
 	end := min(len(r.buf), r.t.p.ReadBytes)
+	if r.ahead.again {
+		end = min(end, r.from+firstRead)
+	}
 	n, err := r.in.Read(r.buf[r.to:end])
 	r.count(n)
 	full := r.from == 0 && r.to+n == end
@@ -218,6 +221,7 @@ func (r *reader) frame() error {
 	} else {
 		r.t.stats.stale.Add(1)
 	}
+	r.ahead.again = r.ahead.again && f.Fragment
 	if f.Fragment {
 		b := r.r.Rest()
 		if fresh {

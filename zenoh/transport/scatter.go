@@ -21,6 +21,10 @@ type scatter struct {
 	base  int // bytes of the length and the head without its number
 	batch int // bytes of a full fragment with length and head
 
+	// again says that the last message was read in place, so that the next one
+	// likely will be too: not more than its first fragment is read ahead then.
+	again bool
+
 	pieces []piece
 	heads  [maxPieces][2 + wire.MaxFrameHead]byte
 	have   int // bytes of the first piece that arrived already
@@ -172,7 +176,7 @@ func (r *reader) inPlace(arrived int) {
 			return
 		}
 		if !f.More {
-			s.lane = nil
+			s.lane, s.again = nil, true
 			r.finish(l, Arrival{f.Priority, f.Reliable})
 		}
 	}
