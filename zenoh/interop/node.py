@@ -4,6 +4,7 @@
 """A Zenoh node of the reference implementation that tests drive: commands come
 as JSON lines on stdin, events go as JSON lines to stdout."""
 
+import functools
 import hashlib
 import itertools
 import json
@@ -79,6 +80,21 @@ def put(s, c):
     if isinstance(p, bytes):
         e["sha256"] = hashlib.sha256(p).hexdigest()
     say(**e)
+
+
+@functools.lru_cache(maxsize=2)
+def zeros(size):
+    return zenoh.ZBytes(bytes(size))
+
+
+def pump(s, c):
+    """Puts as fast as it goes, with nothing to prepare from the second time on."""
+    if c["key"] not in declared:
+        declared[c["key"]] = s.declare_publisher(c["key"], congestion_control=zenoh.CongestionControl.BLOCK)
+    p, z = declared[c["key"]], zeros(c["size"])
+    for _ in range(c["times"]):
+        p.put(z)
+    say(ev="put")
 
 
 def queryable(s, c):
@@ -218,6 +234,8 @@ def run(s, c):
     op = c["op"]
     if op == "put":
         put(s, c)
+    elif op == "pump":
+        pump(s, c)
     elif op == "pub":
         declared[c["name"]] = publisher(s, c)
         say(ev="declared")
@@ -232,7 +250,7 @@ def run(s, c):
         declared[c["name"]] = s.declare_subscriber(c["key"], lambda x: sample("sample", x), **o)
         say(ev="declared")
     elif op == "echo":
-        p = s.declare_publisher(c["to"], congestion_control=zenoh.CongestionControl.BLOCK)
+        p = s.declare_publisher(c["to"], congestion_control=zenoh.CongestionControl.BLOCK, express=True)
         declared[c["name"]] = (p, s.declare_subscriber(c["key"], lambda x: p.put(x.payload)))
         say(ev="declared")
     elif op == "sink":
@@ -246,7 +264,7 @@ def run(s, c):
         declared[c["name"]] = Pinger(s, c)
         say(ev="declared")
     elif op == "ping":
-        say(ev="ping", micros=declared[c["name"]].ping(zenoh.ZBytes(bytes(c["size"]))))
+        say(ev="ping", micros=declared[c["name"]].ping(zeros(c["size"])))
     elif op == "count":
         declared[c["name"]] = s.declare_subscriber(c["key"], counter.one)
         say(ev="declared")
