@@ -155,7 +155,7 @@ func (k *kit) rust(ctx context.Context, name, program string) (made, error) {
 		if err != nil {
 			return made{err: fmt.Errorf("cargo is %w: it comes with Rust 1.88 or later, from rustup or a distribution: %w", errNotThere, err)}
 		}
-		target := filepath.Join(k.cache, "cargo")
+		target := filepath.Join(k.cache, "cargo-"+name)
 		k.say("building %s (the first time takes minutes)", name)
 		if err := k.run(ctx, []string{"CARGO_TARGET_DIR=" + target}, k.source("rust", name), "cargo", "build", "-q", "--release", "--locked"); err != nil {
 			return made{err: err}

@@ -98,6 +98,9 @@ func compare(ctx context.Context, s settings, stdout, stderr io.Writer) (err err
 	all := st.medians()
 	fmt.Fprintln(stdout, table(st.meta.Options, all, bench.ReadyToUsable, "published → usable, µs, p50: median of repeats (smallest–largest)", func(m median) spread { return m.P50 }))
 	fmt.Fprintln(stdout, table(st.meta.Options, all, bench.ReadyToRead, "published → every byte read, µs, p50: median of repeats (smallest–largest)", func(m median) spread { return m.P50 }))
+	for _, f := range append(st.meta.Failed, st.meta.Unsound...) {
+		fmt.Fprintf(stdout, "%s: %s\n", f.Cell, f.Reason)
+	}
 	fmt.Fprintf(stdout, "%d of %d cells in %s\n", len(st.cells), st.meta.Cells, st.dir)
 	return nil
 }
@@ -144,7 +147,7 @@ func runCells(ctx context.Context, s settings, st *store, launches map[string]*l
 		if err := st.add(m); err != nil {
 			return n, err
 		}
-		if n%20 == 0 {
+		if n%50 == 0 {
 			fmt.Fprintf(stderr, "%d of %d cells, %v\n", i+1, len(missing), time.Since(began).Round(time.Second))
 		}
 	}

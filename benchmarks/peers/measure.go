@@ -29,8 +29,9 @@ type measured struct {
 	Failed   string      `json:"failed,omitempty"`   // why there are none
 }
 
-// patience is how much longer a payload may take than its pause.
-const patience = 150 * time.Millisecond
+// patience is how much longer than its pause a payload may take: 214 ms for
+// 40.96 MB.
+func patience(size int) time.Duration { return 50*time.Millisecond + 4*time.Duration(size) }
 
 // measureCell runs one cell.
 func measureCell(ctx context.Context, o Options, c cell, l *launch) (*measured, error) {
@@ -66,7 +67,7 @@ func measureCell(ctx context.Context, o Options, c cell, l *launch) (*measured, 
 		return nil, err
 	}
 	sub.Address = pub.Address
-	limit := time.Duration(o.Samples+o.Warmup)*(o.Spacing+patience) + startTime
+	limit := time.Duration(o.Samples+o.Warmup)*(o.Spacing+patience(c.Size)) + startTime
 	if l.together != nil {
 		err = l.together(ctx, dir, pub, sub, limit)
 	} else {
@@ -88,6 +89,9 @@ func measureCell(ctx context.Context, o Options, c cell, l *launch) (*measured, 
 		return nil, err
 	}
 	m.Received, m.Dropped, m.Problems = r.Received(), r.Dropped(), r.Problems
+	if len(s.Rows) < o.Samples {
+		m.Problems = append(m.Problems, fmt.Sprintf("only %d of %d payloads within %v", len(s.Rows), o.Samples, limit))
+	}
 	calls := measure.NewHistogram()
 	for _, row := range p.Rows {
 		calls.Record(row[1] - row[0])

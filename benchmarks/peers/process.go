@@ -20,8 +20,9 @@ import (
 
 // Bounds of what takes no time by itself.
 const (
-	startTime = 30 * time.Second // until a publisher can be reached
+	startTime = 15 * time.Second // until a publisher can be reached
 	endTime   = 10 * time.Second // until a publisher has ended after the subscriber
+	termTime  = 2 * time.Second  // until a program has ended that was told to
 )
 
 // process is a program of a cell, with everything that it starts.
@@ -78,7 +79,8 @@ func (p *process) ready(ctx context.Context) error {
 	}
 }
 
-// wait waits until the program has ended by itself, at most d.
+// wait waits until the program has ended by itself, at most d. After that it is
+// told to end, and then killed.
 func (p *process) wait(ctx context.Context, d time.Duration) error {
 	t := time.NewTimer(d)
 	defer t.Stop()
@@ -89,8 +91,13 @@ func (p *process) wait(ctx context.Context, d time.Duration) error {
 		}
 		return nil
 	case <-t.C:
-		p.kill()
+		_ = p.cmd.Process.Signal(syscall.SIGTERM)
+		kill := time.AfterFunc(termTime, p.kill)
 		<-p.over
+		kill.Stop()
+		if p.err == nil {
+			return nil
+		}
 		return p.failure(fmt.Sprintf("did not end within %v", d))
 	case <-ctx.Done():
 		p.kill()

@@ -221,7 +221,8 @@ func (r *reception) take(payload []byte, usable int64) (done bool, err error) {
 }
 
 func (r *reception) run(ctx context.Context, subscribe func(context.Context, *reception) error) error {
-	if err := subscribe(ctx, r); err != nil {
+	// One that is told to end keeps what it has.
+	if err := subscribe(ctx, r); err != nil && (ctx.Err() == nil || len(r.noted) == 0) {
 		return err
 	}
 	return writeStamps(r.Out, linuxCPU()-r.cpu, linux.Monotonic()-r.began, len(r.noted), func(i int) []int64 { return r.noted[i][:] })

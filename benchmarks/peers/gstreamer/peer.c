@@ -128,7 +128,8 @@ static void publish(void) {
     sleep_us(spacing_us);
   }
   finish(2);
-  _exit(0); // the sink may wait for subscribers for ever
+  alarm(5); // the sink may wait for subscribers
+  gst_element_set_state(p, GST_STATE_NULL); // takes the shared memory away
 }
 
 static void subscribe(void) {
@@ -164,7 +165,7 @@ static void subscribe(void) {
   }
   if (sum == 1) printf("\n"); // so that the sum is needed
   finish(3);
-  _exit(0);
+  gst_element_set_state(p, GST_STATE_NULL);
 }
 
 int main(int argc, char **argv) {

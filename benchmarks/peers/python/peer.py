@@ -148,7 +148,7 @@ def publish_zenoh():
 
     shm = variant == "zenoh_shm"
     session = zenoh_session(True)
-    publisher = session.declare_publisher("peers/data", congestion_control=zenoh.CongestionControl.DROP, express=True)
+    publisher = session.declare_publisher("peers/data", congestion_control=zenoh.CongestionControl.BLOCK, express=True)
     if shm:
         import zenoh.shm
 

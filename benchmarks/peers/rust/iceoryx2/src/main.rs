@@ -21,12 +21,12 @@ fn run() -> Result<(), Failure> {
     let event = o.variant == "event";
     let node = NodeBuilder::new().create::<ipc::Service>()?;
     let name: ServiceName = o.address.as_str().try_into()?;
-    // The newest two wait for the subscriber.
+    // The newest one waits for the subscriber.
     let service = node
         .service_builder(&name)
         .publish_subscribe::<[u8]>()
         .enable_safe_overflow(true)
-        .subscriber_max_buffer_size(2)
+        .subscriber_max_buffer_size(1)
         .max_publishers(1)
         .max_subscribers(1)
         .open_or_create()?;

@@ -43,7 +43,7 @@ fn session(o: &Order) -> Result<Session, Failure> {
 
 fn publish(o: &Order) -> Result<(), Failure> {
     let session = session(o)?;
-    let publisher = session.declare_publisher(KEY).congestion_control(CongestionControl::Drop).express(true).wait()?;
+    let publisher = session.declare_publisher(KEY).congestion_control(CongestionControl::Block).express(true).wait()?;
     let mut p = Publication::new(o);
     // Room for those that wait for the subscriber.
     let provider = match o.variant.as_str() {
