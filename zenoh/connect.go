@@ -5,19 +5,25 @@ package zenoh
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"time"
 
 	"github.com/seed-3c7e7623/camd/zenoh/config"
 	"github.com/seed-3c7e7623/camd/zenoh/link"
 	"github.com/seed-3c7e7623/camd/zenoh/transport"
+	"github.com/seed-3c7e7623/camd/zenoh/wire"
 )
 
-// connect tries each endpoint once and keeps the first that answers.
+// connect tries each endpoint once and keeps the first that answers. Without
+// endpoints it looks for a router.
 func (s *Session) connect(ctx context.Context) (*face, error) {
+	if len(s.endpoints) == 0 {
+		return s.connectFound(ctx)
+	}
 	err := ErrUnreachable
 	for i, e := range s.endpoints {
-		f, why := s.connectTo(ctx, e)
+		f, why := s.connectTo(ctx, e, target{as: wire.Client})
 		if why == nil {
 			return f, nil
 		}
@@ -33,18 +39,54 @@ func (s *Session) connect(ctx context.Context) (*face, error) {
 	return nil, err
 }
 
-func (s *Session) connectTo(ctx context.Context, e link.Endpoint) (*face, error) {
-	ctx, cancel := context.WithTimeout(ctx, s.cfg.Transport.OpenTimeout)
+// target is whom to connect to, and as what.
+type target struct {
+	as      Role
+	zid     ZID        // zero: whoever answers
+	roles   wire.Roles // 0: any
+	timeout time.Duration
+}
+
+// connectTo connects and declares everything. Whoever calls must run what it
+// returns.
+func (s *Session) connectTo(ctx context.Context, e link.Endpoint, to target) (*face, error) {
+	timeout := s.cfg.Transport.OpenTimeout
+	if to.timeout > 0 {
+		timeout = min(timeout, to.timeout)
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
-	c, err := link.Dial(ctx, e, &s.link)
+	conn, err := link.Dial(ctx, e, &s.link)
 	if err != nil {
 		return nil, err
 	}
-	t, err := transport.Open(ctx, c, s.params, &s.pool)
+	p := s.params
+	p.WhatAmI = to.as
+	var c *claim
+	admit := s.admitter(&c, true, to.zid, cancel)
+	p.Admit = func(ctx context.Context, o transport.Other) error {
+		if to.roles != 0 && !to.roles.Has(o.Role) {
+			return &transport.Refusal{Reason: wire.Invalid, Why: fmt.Sprintf("a %v answers", o.Role)}
+		}
+		return admit(ctx, o)
+	}
+	t, err := transport.Open(ctx, conn, p, &s.pool)
 	if err != nil {
+		s.release(c)
 		return nil, err
 	}
-	return newFace(s, t, e), nil
+	return s.take(newFace(s, t, e), c)
+}
+
+// take makes f one of the connections.
+func (s *Session) take(f *face, c *claim) (*face, error) {
+	if s.adopt(f, c) {
+		return f, nil
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = f.t.Close(ctx)
+	return nil, ErrClosed
 }
 
 // connectFirst connects within the time that the settings give.
@@ -67,92 +109,98 @@ func (s *Session) connectFirst(ctx context.Context) (*face, error) {
 
 // retry connects with growing pauses until it succeeds or ctx ends (nil).
 func (s *Session) retry(ctx context.Context, err error) *face {
-	pause := s.cfg.Connect.RetryInit
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	for {
-		s.log.Debug("zenoh not connected", "err", err, "pause", pause)
-		timer.Reset(pause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return nil
-		}
+	for p := s.pauses(); p.wait(ctx, err); {
 		var f *face
 		if f, err = s.connect(ctx); err == nil {
 			return f
 		}
-		pause = longer(pause, &s.cfg.Connect)
 	}
+	return nil
 }
+
+// pauses grow between two tries to connect.
+type pauses struct {
+	s    *Session
+	next time.Duration
+}
+
+func (s *Session) pauses() *pauses { return &pauses{s, s.cfg.Connect.RetryInit} }
 
 // longer is the pause after one of that length.
 func longer(pause time.Duration, c *config.Connect) time.Duration {
 	return min(time.Duration(float64(pause)*max(c.RetryFactor, 1)), max(c.RetryMax, c.RetryInit))
 }
 
-// run reads from the connection, and makes a new one when it ends.
-func (s *Session) run(f *face) {
-	defer close(s.done)
-	for {
-		if f == nil {
-			if f = s.retry(s.ctx, ErrUnreachable); f == nil {
+// wait waits after a try that failed with err; false: ctx has ended.
+func (p *pauses) wait(ctx context.Context, err error) bool {
+	p.s.log.Debug("zenoh not connected", "err", err, "pause", p.next)
+	timer := time.NewTimer(p.next)
+	defer timer.Stop()
+	p.next = longer(p.next, &p.s.cfg.Connect)
+	select {
+	case <-timer.C:
+		return true
+	case <-ctx.Done():
+		return false
+	}
+}
+
+// openClient connects as a client, and starts what keeps connected.
+func (s *Session) openClient(ctx context.Context) error {
+	f, err := s.connectFirst(ctx)
+	if err != nil && (s.cfg.Connect.ExitOnFailure || ctx.Err() != nil) {
+		return err
+	}
+	s.spawn(func() {
+		for {
+			if f == nil {
+				if f = s.retry(s.ctx, ErrUnreachable); f == nil {
+					return
+				}
+			}
+			s.runFace(f)
+			f = nil
+			if s.ended() {
 				return
 			}
-			s.adopt(f)
 		}
-		err := f.t.Run(s.ctx, f)
-		s.lose(f, err)
-		f = nil
-		if s.ctx.Err() != nil || s.isClosed() {
-			<-s.ctx.Done()
+	})
+	return nil
+}
+
+// keep keeps a connection to an endpoint. It reports the outcome of the first
+// try, and then of the first that succeeds.
+func (s *Session) keep(ctx context.Context, e link.Endpoint, to target, report func(error)) {
+	for p := s.pauses(); ; {
+		f, err := s.connectTo(ctx, e, to)
+		there := (*thereError)(nil)
+		switch {
+		case err == nil:
+			report(nil)
+			s.runFace(f)
+			p = s.pauses()
+			err = f.t.Err()
+		case errors.As(err, &there):
+			report(nil)
+			select {
+			case <-there.f.gone:
+			case <-ctx.Done():
+			}
+			p = s.pauses()
+		default:
+			report(fmt.Errorf("%v: %w", e, err))
+		}
+		if !p.wait(ctx, err) || s.ended() {
 			return
 		}
 	}
 }
 
-func (s *Session) isClosed() bool {
+// ended says whether the session is closed or being closed.
+func (s *Session) ended() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.closed
-}
-
-// adopt makes f the connection and declares everything on it.
-func (s *Session) adopt(f *face) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	f.declareAll()
-	s.face.Store(f)
-	close(s.up)
-	s.log.Info("zenoh connected", "endpoint", f.endpoint.String(), "remote", f.t.Remote().String(), "role", f.t.RemoteRole().String())
-}
-
-// lose tells everybody that the connection has ended.
-func (s *Session) lose(f *face, err error) {
-	s.mu.Lock()
-	s.face.Store(nil)
-	s.up = make(chan struct{})
-	s.lastErr = err
-	s.reconnects++
-	s.past.Add(f.t.Stats())
-	queries, asks := make([]*Replies, 0, len(s.queries)), make([]*livelinessGet, 0, len(s.asks))
-	for _, q := range s.queries {
-		queries = append(queries, q)
-	}
-	for _, a := range s.asks {
-		asks = append(asks, a)
-	}
-	s.mu.Unlock()
-	if err != nil {
-		s.log.Warn("zenoh connection lost", "endpoint", f.endpoint.String(), "err", err)
-	}
-	for _, q := range queries {
-		q.lost(f)
-	}
-	for _, a := range asks {
-		a.finish(ErrNotConnected)
-	}
-	f.forget()
+	return s.closed || s.ctx.Err() != nil
 }
 
 // WaitConnected waits until there is a connection.
@@ -164,7 +212,7 @@ func (s *Session) WaitConnected(ctx context.Context) error {
 		switch {
 		case closed:
 			return ErrClosed
-		case s.face.Load() != nil:
+		case len(s.open()) > 0:
 			return nil
 		}
 		select {
@@ -175,37 +223,4 @@ func (s *Session) WaitConnected(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
-}
-
-// Info is the state of a session.
-type Info struct {
-	ZID       ZID
-	Connected bool
-	// Of the connection, if there is one:
-	Remote    ZID
-	Role      Role
-	Endpoint  string
-	QoS       bool // priorities were agreed on
-	BatchSize int
-	// Lease is the other side's: who hears nothing for so long gives it up.
-	Lease time.Duration
-
-	Losses  uint64 // connections that ended
-	LastErr error  // why the one before ended
-	Unsent  uint64 // samples that were put while there was no connection
-	Stats   Stats  // of all connections together
-}
-
-// Info returns the state of the session.
-func (s *Session) Info() Info {
-	s.mu.Lock()
-	i := Info{ZID: s.zid, Losses: s.reconnects, LastErr: s.lastErr, Unsent: s.unsent.Load(), Stats: s.past}
-	f := s.face.Load()
-	s.mu.Unlock()
-	if f != nil {
-		i.Connected, i.Remote, i.Role, i.Endpoint = true, f.t.Remote(), f.t.RemoteRole(), f.endpoint.String()
-		i.QoS, i.BatchSize, i.Lease = f.t.QoS(), f.t.BatchSize(), f.t.RemoteLease()
-		i.Stats.Add(f.t.Stats())
-	}
-	return i
 }

@@ -21,19 +21,17 @@ func (f *face) declared(m *wire.Declare) {
 			delete(f.theirs, uint16(m.ID))
 		}
 	case wire.DeclSubscriber:
-		if k, ok := f.key(m.Key, "D_SUBSCRIBER"); ok && f.hold(len(k)-len(f.subs[m.ID])) {
-			if old, known := f.subs[m.ID]; known && old != k {
-				f.s.eachPublisher(func(p *Publisher) { p.gone(f, m.ID) })
-			}
-			f.subs[m.ID] = k
-			f.s.eachPublisher(func(p *Publisher) { p.found(f, m.ID, k) })
+		if k, ok := f.key(m.Key, "D_SUBSCRIBER"); ok {
+			f.subscribed(m.ID, k)
 		}
 	case wire.UndeclSubscriber:
-		if k, ok := f.subs[m.ID]; ok {
-			f.held -= len(k)
-			delete(f.subs, m.ID)
-			f.s.eachPublisher(func(p *Publisher) { p.gone(f, m.ID) })
+		f.unsubscribed(m.ID)
+	case wire.DeclQueryable:
+		if k, ok := f.key(m.Key, "D_QUERYABLE"); ok {
+			f.answers(m.ID, answerer{k, m.Complete})
 		}
+	case wire.UndeclQueryable:
+		f.answers(m.ID, answerer{})
 	case wire.DeclToken:
 		if k, ok := f.key(m.Key, "D_TOKEN"); ok {
 			f.token(m, k)
@@ -41,15 +39,75 @@ func (f *face) declared(m *wire.Declare) {
 	case wire.UndeclToken:
 		f.untoken(m)
 	case wire.DeclFinal:
-		if m.HasInterest {
+		switch {
+		case m.HasInterest && m.Interest != 0:
 			f.s.interestDone(f, m.Interest)
+		case f.mesh:
+			f.s.told(f)
 		}
 	}
 }
 
+// subscribed books a subscriber of the other side.
+func (f *face) subscribed(id uint32, key string) {
+	s := f.s
+	s.mu.Lock()
+	old, known := f.subs[id]
+	if known && old == key || !f.hold(len(key)-len(old)) {
+		s.mu.Unlock()
+		return
+	}
+	f.subs[id] = key
+	s.mu.Unlock()
+	s.eachPublisher(func(p *Publisher) {
+		if known {
+			p.gone(f, id)
+		}
+		p.found(f, id, key)
+	})
+	s.version.Add(1)
+}
+
+func (f *face) unsubscribed(id uint32) {
+	s := f.s
+	s.mu.Lock()
+	key, known := f.subs[id]
+	delete(f.subs, id)
+	s.mu.Unlock()
+	if !known {
+		return
+	}
+	f.held -= len(key)
+	s.eachPublisher(func(p *Publisher) { p.gone(f, id) })
+	s.version.Add(1)
+}
+
+// answers books a queryable of the other side; one without key is gone.
+func (f *face) answers(id uint32, a answerer) {
+	f.s.mu.Lock()
+	defer f.s.mu.Unlock()
+	if !f.hold(len(a.key) - len(f.queryables[id].key)) {
+		return
+	}
+	if a.key == "" {
+		delete(f.queryables, id)
+	} else {
+		f.queryables[id] = a
+	}
+}
+
+// told is called when a peer has told all that it has.
+func (s *Session) told(f *face) {
+	s.mu.Lock()
+	f.complete = true
+	s.mu.Unlock()
+	s.version.Add(1)
+	signal(s.news)
+}
+
 // hold books n bytes and what a map needs beside them; false above the limit.
 func (f *face) hold(n int) bool {
-	if f.held+n > maxHeld || len(f.subs)+len(f.tokens) > maxHeld/64 {
+	if f.held+n > maxHeld || len(f.subs)+len(f.tokens)+len(f.queryables)+len(f.wanted) > maxHeld/64 {
 		f.s.log.Warn("zenoh declaration ignored", "reason", "the other side declared too much", "bytes", f.held)
 		return false
 	}
@@ -74,7 +132,7 @@ func (f *face) token(m *wire.Declare, key string) {
 	if old, known := f.tokens[m.ID]; !known || old != key {
 		if known { // the number now names another
 			f.drop(m.ID)
-			f.vanished(old, false)
+			f.vanished(old, !f.asks)
 		}
 		if !f.hold(2 * len(key)) {
 			return
@@ -88,7 +146,7 @@ func (f *face) token(m *wire.Declare, key string) {
 		// An answer to an interest is about what was there before; only those
 		// that asked for it want it.
 		if !m.HasInterest || m.Interest == 0 || m.Interest == w.id || w.history {
-			w.appeared(key)
+			w.appeared(key, true)
 		}
 	}
 }
@@ -119,17 +177,15 @@ func (f *face) untoken(m *wire.Declare) {
 		}
 		key = k
 	}
-	f.vanished(key, !known)
+	f.vanished(key, !known || !f.asks)
 }
 
 // vanished tells who watches that a token has gone, unless there is another of
-// its key. before says that it may be from before this connection.
+// its key. before says that it may be from before those who watch: they were not
+// told of it.
 func (f *face) vanished(key string, before bool) {
-	if f.s.isAlive(key) {
-		return
-	}
 	for _, w := range f.s.watching(key) {
-		w.vanished(key, before)
+		w.vanished(key, before, true)
 	}
 }
 
@@ -137,9 +193,9 @@ func (f *face) vanished(key string, before bool) {
 // gone.
 func (f *face) forget() {
 	s := f.s
-	s.eachPublisher(func(p *Publisher) { p.reset() })
+	s.eachPublisher(func(p *Publisher) { p.reset(f) })
 	for _, key := range f.tokens {
-		f.vanished(key, false)
+		f.vanished(key, !f.asks)
 	}
 }
 
@@ -152,8 +208,12 @@ func (s *Session) isAlive(key string) bool {
 			return true
 		}
 	}
-	f := s.face.Load()
-	return f != nil && f.alive[key] > 0
+	for _, f := range s.open() {
+		if f.alive[key] > 0 {
+			return true
+		}
+	}
+	return false
 }
 
 func (s *Session) watching(key string) []*LivelinessSubscriber {
@@ -185,10 +245,10 @@ func (s *Session) interestDone(f *face, id uint32) {
 	s.mu.Lock()
 	p, ask := s.publishers[id], s.asks[id]
 	s.mu.Unlock()
-	if p != nil {
+	if p != nil && f.asks {
 		p.answered(f)
 	}
 	if ask != nil {
-		ask.finish(nil)
+		ask.answered(f, nil)
 	}
 }

@@ -19,16 +19,37 @@ type face struct {
 	s        *Session
 	t        *transport.Transport
 	endpoint link.Endpoint
+	accepted bool          // it came in
+	gone     chan struct{} // closed when the connection has ended
 
-	theirs  map[uint16]string // declared by the other side
-	ours    map[uint16]string // declared by us; the session's mutex guards it
-	subs    map[uint32]string // subscribers of the other side
+	// What is said without being asked for depends on the roles.
+	asks  bool // we ask the other side, which serves us: a router, or whoever we are a client of
+	tells bool // we tell all that we declare; clients only get what they ask for
+	mesh  bool // both are peers
+
+	theirs map[uint16]string // declared by the other side
+	names  map[uint64]ZID    // of nodes, in the other side's gossip
+
+	// The session's mutex guards these.
+	ours       map[uint16]string   // declared by us
+	subs       map[uint32]string   // subscribers of the other side
+	queryables map[uint32]answerer // queryables of the other side
+	alive      map[string]int      // tokens by key
+	complete   bool                // the other side has told all that it has
+	wanted     map[uint32]*wanted  // what the other side, a client, wants to be told of
+	shown      map[uint32]struct{} // what it was told of
+
 	tokens  map[uint32]string // liveliness tokens of the other side
-	alive   map[string]int    // tokens by key; the session's mutex guards it
 	held    int               // bytes in the tables
 	known   map[string]string // keys that came before, so that they need no new memory
 	matches map[string][]*Subscriber
-	version uint64 // of the session's subscribers that matches shows
+	version uint64 // of the session that matches shows
+}
+
+// answerer is a queryable of the other side.
+type answerer struct {
+	key      string
+	complete bool
 }
 
 const (
@@ -41,8 +62,14 @@ const (
 )
 
 func newFace(s *Session, t *transport.Transport, e link.Endpoint) *face {
+	own, other := t.Role(), t.RemoteRole()
 	return &face{
-		s: s, t: t, endpoint: e, theirs: map[uint16]string{}, ours: map[uint16]string{}, subs: map[uint32]string{},
+		s: s, t: t, endpoint: e, gone: make(chan struct{}),
+		asks:   own == wire.Client || other == wire.Router,
+		tells:  own == wire.Client || other != wire.Client,
+		mesh:   own == wire.Peer && other == wire.Peer,
+		theirs: map[uint16]string{}, names: map[uint64]ZID{}, ours: map[uint16]string{}, subs: map[uint32]string{},
+		queryables: map[uint32]answerer{}, complete: other == wire.Client, wanted: map[uint32]*wanted{}, shown: map[uint32]struct{}{},
 		tokens: map[uint32]string{}, alive: map[string]int{}, known: map[string]string{}, matches: map[string][]*Subscriber{},
 	}
 }
@@ -117,6 +144,8 @@ func (f *face) HandleMessage(m *wire.Message, in transport.Arrival, buf *transpo
 		f.s.final(f, m.ResponseFinal.ID)
 	case wire.IDInterest:
 		f.interest(&m.Interest)
+	case wire.IDOAM:
+		f.hear(&m.OAM)
 	}
 }
 
@@ -145,7 +174,10 @@ func (f *face) push(m *wire.Push, in transport.Arrival, buf *transport.Buffer) {
 		f.s.clock.follow(smp.Timestamp)
 	}
 	smp.own(&f.s.pool, buf)
-	deliver(&smp, subs)
+	for _, sub := range subs[1:] {
+		sub.q.receiveRemote(smp.share())
+	}
+	subs[0].q.receiveRemote(smp)
 }
 
 // deliver gives each subscriber a copy that shares the memory of smp.
@@ -177,21 +209,20 @@ func (f *face) matching(key string) []*Subscriber {
 // declareAll declares everything of the session, with its mutex held.
 func (f *face) declareAll() {
 	s := f.s
+	f.introduce()
 	for k, id := range s.keys {
 		f.declareKey(k, id)
 	}
-	for _, x := range s.subs {
-		if x.origin.remote() {
-			f.control(x.declare())
+	if f.tells {
+		for d := range s.declarations {
+			f.control(d)
 		}
 	}
-	for _, x := range s.queryables {
-		if x.o.Origin.remote() {
-			f.control(x.declare())
-		}
+	if f.mesh { // the other side now knows all there is
+		f.control(&wire.Declare{HasInterest: true, QoS: wire.QoSControl, Body: wire.DeclFinal})
 	}
-	for _, x := range s.tokens {
-		f.control(x.declare())
+	if !f.asks {
+		return
 	}
 	for _, x := range s.publishers {
 		x.interest(f)
@@ -205,52 +236,4 @@ func (f *face) declareAll() {
 func (f *face) declareKey(k string, id uint16) {
 	f.ours[id] = k
 	f.control(&wire.Declare{QoS: wire.QoSControl, Body: wire.DeclKeyExpr, ID: uint32(id), Key: full(k)})
-}
-
-// interest answers what a node asks that relies on answers: what we declared
-// that matches, then the end.
-func (f *face) interest(m *wire.Interest) {
-	if m.Mode != wire.ModeCurrent && m.Mode != wire.ModeCurrentFuture {
-		return
-	}
-	key := ""
-	if m.Restricted {
-		var ok bool
-		if key, ok = f.key(m.Key, "INTEREST"); !ok {
-			return
-		}
-	}
-	s := f.s
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	answer := func(d *wire.Declare, k string) {
-		if key != "" && !keyexpr.Intersects(k, key) {
-			return
-		}
-		d.HasInterest, d.Interest = true, m.ID
-		if m.Mode == wire.ModeCurrent {
-			d.ID = 0
-		}
-		f.control(d)
-	}
-	if m.Options&wire.WantSubscribers != 0 {
-		for _, x := range s.subs {
-			if x.origin.remote() {
-				answer(x.declare(), x.key)
-			}
-		}
-	}
-	if m.Options&wire.WantQueryables != 0 {
-		for _, x := range s.queryables {
-			if x.o.Origin.remote() {
-				answer(x.declare(), x.key)
-			}
-		}
-	}
-	if m.Options&wire.WantTokens != 0 {
-		for _, x := range s.tokens {
-			answer(x.declare(), x.key)
-		}
-	}
-	f.control(&wire.Declare{HasInterest: true, Interest: m.ID, QoS: wire.QoSControl, Body: wire.DeclFinal})
 }

@@ -30,7 +30,7 @@ func FuzzFace(f *testing.F) {
 	}
 	s, _ := joined(f, nil)
 	declareEverything(f, s, func() {})
-	real := s.face.Load()
+	real := s.open()[0]
 	f.Fuzz(func(t *testing.T, b []byte) {
 		x := newFace(s, real.t, real.endpoint)
 		var m wire.Message
@@ -43,6 +43,12 @@ func FuzzFace(f *testing.F) {
 		}
 		for _, k := range x.subs {
 			held += len(k)
+		}
+		for _, q := range x.queryables {
+			held += len(q.key)
+		}
+		for _, w := range x.wanted {
+			held += len(w.key)
 		}
 		for _, k := range x.tokens {
 			held += 2 * len(k)

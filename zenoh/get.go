@@ -89,8 +89,9 @@ type Replies struct {
 	timer  *time.Timer
 
 	mu      sync.Mutex
-	face    *face // it was sent on; nil: not sent, or finished there
-	pending int   // ends that have not come
+	faces   map[*face]struct{} // it was sent on, and has not ended there
+	pending int                // ends that have not come
+	cut     error              // why an end came early
 	latest  map[string]Reply
 	held    int      // bytes in latest
 	order   []string // keys of latest
@@ -129,24 +130,23 @@ func (s *Session) Get(ctx context.Context, selector string, o *GetOptions) (*Rep
 		s.mu.Unlock()
 		return nil, ErrClosed
 	}
-	f := s.face.Load()
-	if !o.Destination.remote() || best {
-		f = nil
-	} else if f == nil && len(locals) == 0 {
-		s.mu.Unlock()
-		return nil, ErrNotConnected
+	var to []*face
+	if o.Destination.remote() && !best {
+		if to = s.questions(key, o.Target); len(to)+len(locals) == 0 && s.offline() {
+			s.mu.Unlock()
+			return nil, ErrNotConnected
+		}
 	}
 	r.id = s.id()
-	r.face = f
+	r.faces = make(map[*face]struct{}, len(to))
+	for _, f := range to {
+		r.faces[f] = struct{}{}
+	}
+	r.pending = len(to) + min(len(locals), 1)
+	none := r.pending == 0
 	s.queries[r.id] = r
 	s.mu.Unlock()
-	if f != nil {
-		r.pending++
-	}
-	if len(locals) > 0 {
-		r.pending++
-	}
-	if r.pending == 0 {
+	if none {
 		r.finish(nil)
 		return r, nil
 	}
@@ -154,9 +154,8 @@ func (s *Session) Get(ctx context.Context, selector string, o *GetOptions) (*Rep
 	r.timer = time.AfterFunc(timeout, func() { r.finish(ErrTimeout) })
 	r.stop = context.AfterFunc(ctx, func() { r.finish(context.Cause(ctx)) })
 	r.mu.Unlock()
-	if f != nil {
-		m := r.request(params, timeout, o)
-		if err := sendError(f.send(ctx, m, m.QoS, congestion(m.QoS, true))); err != nil && !errors.Is(err, ErrNotConnected) {
+	if len(to) > 0 {
+		if err := r.send(ctx, to, r.request(params, timeout, o)); err != nil {
 			r.finish(err)
 			return nil, err
 		}
@@ -165,6 +164,29 @@ func (s *Session) Get(ctx context.Context, selector string, o *GetOptions) (*Rep
 		s.askLocal(r, locals, params, o)
 	}
 	return r, nil
+}
+
+// send sends the question to each connection. It fails when none takes it for
+// another reason than that it has ended, of which [Replies.lost] learns.
+func (r *Replies) send(ctx context.Context, to []*face, m *wire.Request) error {
+	failed := 0
+	var first error
+	for _, f := range to {
+		err := sendError(f.send(ctx, m, m.QoS, congestion(m.QoS, true)))
+		if err == nil || errors.Is(err, ErrNotConnected) {
+			continue
+		}
+		if failed++; failed == 1 {
+			first = err
+		}
+		if failed < len(to) {
+			r.leave(f, err)
+		}
+	}
+	if failed == len(to) {
+		return first
+	}
+	return nil
 }
 
 // grace is what the wire gets more than the timeout here, so that our end
@@ -275,25 +297,34 @@ func (r *Replies) add(v Reply) {
 	}
 }
 
-// end books one end of the answers.
-func (r *Replies) end() {
+// end books one end of the answers; err is why it came early.
+func (r *Replies) end(err error) {
 	r.mu.Lock()
 	r.pending--
-	over := r.pending == 0
+	if r.cut == nil {
+		r.cut = err
+	}
+	over, err := r.pending == 0, r.cut
 	r.mu.Unlock()
 	if over {
-		r.finish(nil)
+		r.finish(err)
+	}
+}
+
+// leave books the end of the answers through a connection, once.
+func (r *Replies) leave(f *face, err error) {
+	r.mu.Lock()
+	_, ours := r.faces[f]
+	delete(r.faces, f)
+	r.mu.Unlock()
+	if ours {
+		r.end(err)
 	}
 }
 
 // lost is called when a connection has ended.
 func (r *Replies) lost(f *face) {
-	r.mu.Lock()
-	ours := r.face == f
-	r.mu.Unlock()
-	if ours {
-		r.finish(fmt.Errorf("query cut short: %w", ErrNotConnected))
-	}
+	r.leave(f, fmt.Errorf("query cut short: %w", ErrNotConnected))
 }
 
 func (r *Replies) finish(err error) {
@@ -308,7 +339,7 @@ func (r *Replies) finish(err error) {
 	if r.stop != nil {
 		r.stop()
 	}
-	r.face = nil
+	clear(r.faces)
 	last := make([]Reply, 0, len(r.order))
 	for _, k := range r.order {
 		last = append(last, r.latest[k])
@@ -345,6 +376,10 @@ func (f *face) response(m *wire.Response, in transport.Arrival, buf *transport.B
 		}
 	}
 	v.own(&s.pool, buf)
+	if r.q.callback != nil {
+		r.q.serial.Lock()
+		defer r.q.serial.Unlock()
+	}
 	r.add(v)
 }
 
@@ -353,16 +388,7 @@ func (s *Session) final(f *face, id uint32) {
 	s.mu.Lock()
 	r := s.queries[id]
 	s.mu.Unlock()
-	if r == nil {
-		return
-	}
-	r.mu.Lock()
-	ours := r.face == f
-	if ours {
-		r.face = nil
-	}
-	r.mu.Unlock()
-	if ours {
-		r.end()
+	if r != nil {
+		r.leave(f, nil)
 	}
 }

@@ -44,7 +44,7 @@ func (s *Session) declareKey(key string) wire.WireExpr {
 		}
 		id = uint16(len(s.keys) + 1)
 		s.keys[key] = id
-		if f := s.face.Load(); f != nil {
+		for _, f := range s.open() {
 			f.declareKey(key, id)
 		}
 	}

@@ -114,7 +114,7 @@ func TestDeclaredAgain(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := s.face.Load()
+	f := s.open()[0]
 	const rounds = 1000
 	for i := range rounds {
 		err := n.Tell(

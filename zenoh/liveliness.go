@@ -33,12 +33,10 @@ func (s *Session) Token(key string) (*Token, error) {
 	}
 	t.id = s.id()
 	s.tokens[t.id] = t
-	if f := s.face.Load(); f != nil {
-		f.control(t.declare())
-	}
+	s.announce(wire.WantTokens, t.declare(), key)
 	s.mu.Unlock()
 	for _, w := range s.watching(key) {
-		w.appeared(key)
+		w.appeared(key, false)
 	}
 	return t, nil
 }
@@ -56,13 +54,13 @@ func (t *Token) Close() error {
 	s.mu.Lock()
 	_, there := s.tokens[t.id]
 	delete(s.tokens, t.id)
-	if f := s.face.Load(); f != nil && there {
-		f.control(&wire.Declare{QoS: wire.QoSControl, Body: wire.UndeclToken, ID: t.id})
+	if there {
+		s.withdraw(wire.UndeclToken, t.id)
 	}
 	s.mu.Unlock()
-	if there && !s.isAlive(t.key) {
+	if there {
 		for _, w := range s.watching(t.key) {
-			w.vanished(t.key, false)
+			w.vanished(t.key, false, false)
 		}
 	}
 	return nil
@@ -83,9 +81,15 @@ type LivelinessSubscriber struct {
 	history bool
 	q       *queue[Sample]
 
-	mu   sync.Mutex
-	seen map[string]struct{} // reported as alive
+	mu     sync.Mutex
+	seen   map[string]struct{} // reported as alive
+	events []Sample            // to be handed over, in order
+	busy   bool                // somebody hands over
+	room   sync.Cond           // for events
 }
+
+// maxEvents is how many changes may wait before whoever reads the network does.
+const maxEvents = 1024
 
 // SubscribeLiveliness declares a subscriber of tokens; o may be nil.
 func (s *Session) SubscribeLiveliness(key string, o *LivelinessOptions) (*LivelinessSubscriber, error) {
@@ -99,6 +103,7 @@ func (s *Session) SubscribeLiveliness(key string, o *LivelinessOptions) (*Liveli
 		s: s, key: key, history: o.History, seen: map[string]struct{}{},
 		q: newQueue(o.Handler, 256, (*Sample).Release),
 	}
+	w.room.L = &w.mu
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -110,21 +115,31 @@ func (s *Session) SubscribeLiveliness(key string, o *LivelinessOptions) (*Liveli
 	if o.History {
 		own = s.alive(key)
 	}
-	if f := s.face.Load(); f != nil {
-		f.control(w.interest(w.history))
+	for _, f := range s.open() {
+		if f.asks {
+			f.control(w.interest(w.history))
+		}
 	}
 	s.mu.Unlock()
 	for _, k := range own {
-		w.appeared(k)
+		w.appeared(k, false)
 	}
 	return w, nil
 }
 
-// alive lists the keys of own tokens that match, with the mutex held.
+// alive lists the keys of the tokens that match, as far as nobody needs to be
+// asked for them, with the mutex held.
 func (s *Session) alive(key string) (out []string) {
 	for _, t := range s.tokens {
 		if keyexpr.Intersects(t.key, key) {
 			out = append(out, t.key)
+		}
+	}
+	for _, f := range s.open() {
+		for k := range f.alive {
+			if !f.asks && keyexpr.Intersects(k, key) {
+				out = append(out, k)
+			}
 		}
 	}
 	return out
@@ -142,26 +157,50 @@ func (w *LivelinessSubscriber) interest(current bool) *wire.Interest {
 	return m
 }
 
-func (w *LivelinessSubscriber) appeared(key string) {
+func (w *LivelinessSubscriber) appeared(key string, network bool) {
 	w.mu.Lock()
-	_, old := w.seen[key]
-	w.seen[key] = struct{}{}
-	w.mu.Unlock()
-	if !old {
-		w.q.push(Sample{Key: key, Kind: Put})
+	defer w.mu.Unlock()
+	if _, old := w.seen[key]; !old {
+		w.seen[key] = struct{}{}
+		w.report(Sample{Key: key, Kind: Put}, network)
 	}
 }
 
-// vanished reports the end of a token: one that was reported, or with any also
-// one from before.
-func (w *LivelinessSubscriber) vanished(key string, before bool) {
+// vanished reports the end of a token, unless there is another of its key: one
+// that was reported, or with before also one from before.
+func (w *LivelinessSubscriber) vanished(key string, before, network bool) {
 	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.s.isAlive(key) { // looked at here, so that changes are reported in their order
+		return
+	}
 	_, old := w.seen[key]
 	delete(w.seen, key)
-	w.mu.Unlock()
 	if old || before && !w.history {
-		w.q.push(Sample{Key: key, Kind: Delete})
+		w.report(Sample{Key: key, Kind: Delete}, network)
 	}
+}
+
+// report hands changes over in order, with the mutex held, which it gives up
+// meanwhile: who gets them may change tokens.
+func (w *LivelinessSubscriber) report(v Sample, network bool) {
+	for network && w.busy && len(w.events) >= maxEvents {
+		w.room.Wait()
+	}
+	w.events = append(w.events, v)
+	if w.busy {
+		return
+	}
+	w.busy = true
+	for len(w.events) > 0 {
+		v := w.events[0]
+		w.events = w.events[1:]
+		w.mu.Unlock()
+		w.q.push(v)
+		w.mu.Lock()
+		w.room.Broadcast()
+	}
+	w.busy, w.events = false, nil
 }
 
 // Receive returns the next change. It fails with ctx's error, and with
@@ -177,8 +216,10 @@ func (w *LivelinessSubscriber) Close() error {
 	s.mu.Lock()
 	_, there := s.watchers[w.id]
 	delete(s.watchers, w.id)
-	if f := s.face.Load(); f != nil && there {
-		f.control(&wire.Interest{ID: w.id, QoS: wire.QoSControl})
+	for _, f := range s.open() {
+		if f.asks && there {
+			f.control(&wire.Interest{ID: w.id, QoS: wire.QoSControl})
+		}
 	}
 	s.mu.Unlock()
 	w.q.end(ErrClosed, nil)
@@ -195,6 +236,20 @@ type livelinessGet struct {
 	err  error
 	once sync.Once
 	done chan struct{}
+
+	faces map[*face]struct{} // that have not answered; the session's mutex guards it
+}
+
+// answered books the end of the answers of one that was asked.
+func (g *livelinessGet) answered(f *face, err error) {
+	g.s.mu.Lock()
+	_, asked := g.faces[f]
+	delete(g.faces, f)
+	over := asked && len(g.faces) == 0
+	g.s.mu.Unlock()
+	if over {
+		g.finish(err)
+	}
 }
 
 func (g *livelinessGet) found(key string) {
@@ -227,10 +282,9 @@ func (s *Session) Liveliness(ctx context.Context, key string) ([]string, error) 
 		ctx, cancel = context.WithTimeoutCause(ctx, s.cfg.QueryTimeout, ErrTimeout)
 		defer cancel()
 	}
-	g := &livelinessGet{s: s, key: key, keys: map[string]struct{}{}, done: make(chan struct{})}
+	g := &livelinessGet{s: s, key: key, keys: map[string]struct{}{}, faces: map[*face]struct{}{}, done: make(chan struct{})}
 	s.mu.Lock()
-	f := s.face.Load()
-	if s.closed || f == nil {
+	if s.closed || s.offline() {
 		closed := s.closed
 		s.mu.Unlock()
 		if closed {
@@ -243,11 +297,21 @@ func (s *Session) Liveliness(ctx context.Context, key string) ([]string, error) 
 	for _, k := range s.alive(key) {
 		g.keys[k] = struct{}{}
 	}
-	f.control(&wire.Interest{
-		ID: g.id, Mode: wire.ModeCurrent, Options: wire.WantKeys | wire.WantTokens,
-		Restricted: true, Key: full(key), QoS: wire.QoSControl,
-	})
+	for _, f := range s.open() {
+		if !f.asks && f.complete {
+			continue
+		}
+		g.faces[f] = struct{}{}
+		f.control(&wire.Interest{
+			ID: g.id, Mode: wire.ModeCurrent, Options: wire.WantKeys | wire.WantTokens,
+			Restricted: true, Key: full(key), QoS: wire.QoSControl,
+		})
+	}
+	asked := len(g.faces)
 	s.mu.Unlock()
+	if asked == 0 {
+		g.finish(nil)
+	}
 	var err error
 	select {
 	case <-g.done:

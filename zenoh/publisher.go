@@ -37,21 +37,18 @@ type Publisher struct {
 	out outgoing
 
 	cache   *cache // nil: none
-	locals  atomic.Pointer[localMatch]
-	unknown atomic.Bool // whether others subscribe: nobody has answered yet
+	routed  atomic.Pointer[route]
 	matched atomic.Bool // others subscribe
 	closed  atomic.Bool
 
 	mu     sync.Mutex
-	face   *face // of remote
-	remote map[uint32]struct{}
-	told   bool // what OnMatching was called with last
-}
+	remote map[*face]map[uint32]struct{} // subscribers of others, by number
+	told   map[*face]struct{}            // who has told all that there are
 
-// localMatch is which subscribers of the session match.
-type localMatch struct {
-	version uint64
-	subs    []*Subscriber
+	telling sync.Mutex // for the following
+	busy    bool       // somebody reports
+	again   bool       // there may be news
+	last    bool       // what OnMatching was called with last; only who reports uses it
 }
 
 // Publisher declares a publisher; o may be nil. Its key becomes a number on
@@ -63,13 +60,12 @@ func (s *Session) Publisher(key string, o *PublisherOptions) (*Publisher, error)
 	if o == nil {
 		o = &PublisherOptions{}
 	}
-	p := &Publisher{s: s, key: key, o: *o, remote: map[uint32]struct{}{}}
+	p := &Publisher{s: s, key: key, o: *o, remote: map[*face]map[uint32]struct{}{}, told: map[*face]struct{}{}}
 	o = &p.o
 	s.overwrite(key, &o.QoS, &o.Destination)
 	p.out = outgoing{
 		key: key, qos: o.QoS.wire(CongestionDrop), reliable: o.QoS.Reliability == Reliable, remote: o.Destination.remote(),
 	}
-	p.unknown.Store(true)
 	s.mu.Lock()
 	if s.closed {
 		s.mu.Unlock()
@@ -78,7 +74,8 @@ func (s *Session) Publisher(key string, o *PublisherOptions) (*Publisher, error)
 	p.id = s.id()
 	p.out.wire = s.declareKey(key)
 	s.publishers[p.id] = p
-	if f := s.face.Load(); f != nil {
+	p.look()
+	for _, f := range s.open() {
 		p.interest(f)
 	}
 	s.mu.Unlock()
@@ -96,7 +93,7 @@ func (s *Session) Publisher(key string, o *PublisherOptions) (*Publisher, error)
 
 // interest asks who subscribes, with the session's mutex held.
 func (p *Publisher) interest(f *face) {
-	if !p.out.remote {
+	if !p.out.remote || !f.asks {
 		return
 	}
 	f.control(&wire.Interest{
@@ -132,10 +129,8 @@ func (p *Publisher) put(ctx context.Context, kind Kind, payload []byte, o *PutOp
 	}
 	out := p.out
 	out.kind = kind
-	out.local = p.local()
-	if out.remote && p.s.face.Load() != nil {
-		out.remote = p.matched.Load() || p.unknown.Load()
-	}
+	to := p.to()
+	out.local, out.faces = to.subs, to.faces
 	if c := p.cache; c != nil {
 		c.mu.Lock()
 		defer c.mu.Unlock()
@@ -145,28 +140,16 @@ func (p *Publisher) put(ctx context.Context, kind Kind, payload []byte, o *PutOp
 	return p.s.put(ctx, &out, payload, &opts)
 }
 
-// local lists the subscribers of the session that match.
-func (p *Publisher) local() []*Subscriber {
-	if !p.o.Destination.local() {
-		return nil
-	}
-	v := p.s.version.Load()
-	l := p.locals.Load()
-	if l == nil || l.version != v {
-		l = &localMatch{version: v, subs: p.s.subscribers(p.key, Locality.local)}
-		p.locals.Store(l)
-	}
-	return l.subs
-}
-
 // Close ends the publisher.
 func (p *Publisher) Close() error {
 	s := p.s
 	s.mu.Lock()
 	_, there := s.publishers[p.id]
 	delete(s.publishers, p.id)
-	if f := s.face.Load(); f != nil && there && p.out.remote {
-		f.control(&wire.Interest{ID: p.id, QoS: wire.QoSControl})
+	for _, f := range s.open() {
+		if f.asks && there && p.out.remote {
+			f.control(&wire.Interest{ID: p.id, QoS: wire.QoSControl})
+		}
 	}
 	s.mu.Unlock()
 	p.close()

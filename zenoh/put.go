@@ -65,8 +65,12 @@ func (s *Session) putKey(ctx context.Context, key string, kind Kind, payload []b
 		key: key, wire: s.written(key), qos: qos.wire(CongestionDrop),
 		reliable: qos.Reliability == Reliable, remote: destination.remote(), kind: kind,
 	}
+	to := s.route(key)
 	if destination.local() {
-		out.local = s.subscribers(key, Locality.local)
+		out.local = to.subs
+	}
+	if out.remote {
+		out.faces = to.faces
 	}
 	return s.put(ctx, &out, payload, o)
 }
@@ -88,6 +92,7 @@ type outgoing struct {
 	reliable bool
 	remote   bool
 	local    []*Subscriber
+	faces    []*face
 	kind     Kind
 }
 
@@ -108,31 +113,62 @@ func (s *Session) put(ctx context.Context, out *outgoing, payload []byte, o *Put
 		smp.copy(&s.pool, o.Prefix)
 		deliver(&smp, out.local)
 	}
-	f := s.face.Load()
-	if !out.remote || f == nil {
+	if len(out.faces) == 0 {
 		release(o)
-		if out.remote {
+		if out.remote && s.offline() {
 			s.unsent.Add(1)
 			return ErrNotConnected
 		}
 		return nil
 	}
-	m := f.t.Get()
-	m.Priority, m.Reliable, m.Express = out.qos.Priority(), out.reliable, out.qos&wire.QoSExpress != 0
-	m.Congestion, m.Key = congestion(out.qos, out.reliable), out.key
-	push := wire.Push{Key: out.wire, QoS: out.qos, Data: d}
-	m.Head = push.AppendHead(m.Head[:0])
+	return s.send(ctx, out, &d, payload, o)
+}
+
+// send sends a sample to each connection that it goes to. It fails when none
+// takes it.
+func (s *Session) send(ctx context.Context, out *outgoing, d *wire.Data, payload []byte, o *PutOptions) error {
+	var shared *transport.Buffer
+	var back *fan
+	n := len(out.faces)
+	given := o.Release != nil || o.Done != nil
 	switch {
-	case o.Release != nil || o.Done != nil:
-		m.Payload, m.Release, m.Done = payload, o.Release, o.Done
-	case len(payload) < copyAbove:
-		m.Head = append(m.Head, payload...)
-	default:
-		m.Buffer = s.pool.Get(len(payload))
-		m.Buffer.B = append(m.Buffer.B, payload...)
-		m.Payload = m.Buffer.B
+	case given && n > 1:
+		back = newFan(n, o)
+	case !given && len(payload) >= copyAbove:
+		shared = s.pool.Get(len(payload))
+		shared.B = append(shared.B, payload...)
 	}
-	return sendError(f.t.Send(ctx, m))
+	push := wire.Push{Key: out.wire, QoS: out.qos, Data: *d}
+	var first error
+	took := false
+	for i, f := range out.faces {
+		m := f.t.Get()
+		m.Priority, m.Reliable, m.Express = out.qos.Priority(), out.reliable, out.qos&wire.QoSExpress != 0
+		m.Congestion, m.Key = congestion(out.qos, out.reliable), out.key
+		m.Head = push.AppendHead(m.Head[:0])
+		switch {
+		case back != nil:
+			m.Payload, m.Done = payload, back.each
+		case given:
+			m.Payload, m.Release, m.Done = payload, o.Release, o.Done
+		case shared != nil:
+			if i < n-1 {
+				shared.Retain()
+			}
+			m.Buffer, m.Payload = shared, shared.B
+		default:
+			m.Head = append(m.Head, payload...)
+		}
+		if err := f.t.Send(ctx, m); err == nil {
+			took = true
+		} else if first == nil {
+			first = err
+		}
+	}
+	if took {
+		return nil
+	}
+	return sendError(first)
 }
 
 // sendError turns an error of the connection into one of the session.

@@ -144,7 +144,7 @@ func (q *Query) Close() error {
 // final ends the answers.
 func (a *answering) final() {
 	if a.local != nil {
-		a.local.end()
+		a.local.end(nil)
 		return
 	}
 	// In the lane of the replies, which it must not overtake. It never waits.

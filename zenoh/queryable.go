@@ -55,8 +55,8 @@ func (s *Session) Queryable(key string, o *QueryableOptions) (*Queryable, error)
 	}
 	x.id = s.id()
 	s.queryables[x.id] = x
-	if f := s.face.Load(); f != nil && o.Origin.remote() {
-		f.control(x.declare())
+	if o.Origin.remote() {
+		s.announce(wire.WantQueryables, x.declare(), key)
 	}
 	return x, nil
 }
@@ -82,8 +82,8 @@ func (x *Queryable) Close() error {
 	s.mu.Lock()
 	_, there := s.queryables[x.id]
 	delete(s.queryables, x.id)
-	if f := s.face.Load(); f != nil && there && x.o.Origin.remote() {
-		f.control(&wire.Declare{QoS: wire.QoSControl, Body: wire.UndeclQueryable, ID: x.id})
+	if there && x.o.Origin.remote() {
+		s.withdraw(wire.UndeclQueryable, x.id)
 	}
 	s.mu.Unlock()
 	x.q.discard(ErrClosed)
@@ -165,7 +165,7 @@ func (f *face) request(m *wire.Request, in transport.Arrival, buf *transport.Buf
 		if i < len(to)-1 {
 			own = smp.share()
 		}
-		x.q.push(&Query{
+		x.q.receiveRemote(&Query{
 			a: a, eid: x.id, Key: key, Parameters: params, HasPayload: m.Query.HasBody, Payload: own.Payload,
 			Encoding: m.Query.Encoding, Attachment: own.Attachment, Source: m.Query.Source, buf: own.buf,
 		})

@@ -18,6 +18,8 @@ type queue[T any] struct {
 	size     int
 	ring     bool
 
+	serial sync.Mutex // for callbacks with what comes from the network
+
 	mu     sync.Mutex
 	vals   []T // circular
 	head   int
@@ -48,7 +50,8 @@ func newQueue[T any](h Handler[T], size int, drop func(*T)) *queue[T] {
 // queue. The zero value is a queue of 256, first in first out.
 type Handler[T any] struct {
 	// Callback is called from the goroutine that reads the network, which
-	// waits for it: it must be quick, and must not wait for the network.
+	// waits for it: it must be quick, and must not wait for the network. Of what
+	// comes through several connections it gets one value after the other.
 	Callback func(T)
 	// Ring keeps this many values and drops the oldest for a new one.
 	Ring int
@@ -62,6 +65,16 @@ func signal(c chan struct{}) {
 	case c <- struct{}{}:
 	default:
 	}
+}
+
+// receiveRemote hands over what came from the network: of several connections
+// one at a time.
+func (q *queue[T]) receiveRemote(v T) {
+	if q.callback != nil {
+		q.serial.Lock()
+		defer q.serial.Unlock()
+	}
+	q.push(v)
 }
 
 // push hands v over, or gives it back when the queue is closed.

@@ -19,9 +19,9 @@ import (
 	"github.com/seed-3c7e7623/camd/zenoh/wire"
 )
 
-// Session is a client of a router or peer. It stays usable while the
-// connection is away: it connects again and declares everything again.
-// All methods may be called from any goroutine.
+// Session is a client of a router or peer, or a peer among others. It stays
+// usable while connections are away: it connects again and declares everything
+// again. All methods may be called from any goroutine.
 type Session struct {
 	cfg       *config.Config
 	log       *slog.Logger
@@ -34,11 +34,21 @@ type Session struct {
 
 	ctx    context.Context // ends with the session
 	cancel context.CancelCauseFunc
-	done   chan struct{} // closed when the goroutine has ended
+	tasks  sync.WaitGroup // the goroutines
+	done   chan struct{}  // closed when they have ended
 
-	face atomic.Pointer[face] // the connection; nil while there is none
+	faces   atomic.Pointer[[]*face] // the connections
+	role    atomic.Uint32           // see Role
+	refused atomic.Uint64           // connections that were not let in
 
 	mu         sync.Mutex
+	claims     map[ZID]*claim
+	listeners  []*link.Listener
+	pending    chan struct{} // one for each handshake with who came in
+	dialling   map[ZID]struct{}
+	gossip     gossip
+	auto       *auto         // nil: the role is fixed
+	news       chan struct{} // something that opening waits for has happened
 	closed     bool
 	lastErr    error // why the connection before ended
 	up         chan struct{}
@@ -54,7 +64,8 @@ type Session struct {
 	queries    map[uint32]*Replies
 	keys       map[string]uint16                        // declared key expressions
 	short      atomic.Pointer[map[string]wire.WireExpr] // those by DeclareKeyExpr; never changed
-	version    atomic.Uint64                            // of subs
+	routes     map[string]*route                        // by key
+	version    atomic.Uint64                            // of what routes depend on
 	unsent     atomic.Uint64                            // samples without a connection
 }
 
@@ -71,15 +82,23 @@ func Open(ctx context.Context, c *config.Config, o *Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := s.connectFirst(ctx)
-	if err != nil && (s.cfg.Connect.ExitOnFailure || ctx.Err() != nil) {
-		s.cancel(ErrClosed)
+	s.spawn(func() { <-s.ctx.Done() })
+	switch s.cfg.Mode {
+	case "peer":
+		err = s.openPeer(ctx)
+	case "auto":
+		err = s.openAuto(ctx)
+	default:
+		err = s.openClient(ctx)
+	}
+	go func() {
+		s.tasks.Wait()
+		close(s.done)
+	}()
+	if err != nil {
+		_ = s.Close(ctx)
 		return nil, err
 	}
-	if f != nil {
-		s.adopt(f)
-	}
-	go s.run(f)
 	return s, nil
 }
 
@@ -92,6 +111,8 @@ func newSession(c *config.Config, o *Options) (*Session, error) {
 	}
 	s := &Session{
 		cfg: c, log: o.Logger, done: make(chan struct{}), up: make(chan struct{}),
+		claims: map[ZID]*claim{}, dialling: map[ZID]struct{}{}, routes: map[string]*route{},
+		pending: make(chan struct{}, max(c.Transport.AcceptPending, 1)), gossip: newGossip(), news: make(chan struct{}, 1),
 		subs: map[uint32]*Subscriber{}, queryables: map[uint32]*Queryable{}, tokens: map[uint32]*Token{},
 		publishers: map[uint32]*Publisher{}, watchers: map[uint32]*LivelinessSubscriber{}, asks: map[uint32]*livelinessGet{},
 		queries: map[uint32]*Replies{}, keys: map[string]uint16{},
@@ -112,8 +133,15 @@ func newSession(c *config.Config, o *Options) (*Session, error) {
 
 func (s *Session) configure() error {
 	c := s.cfg
-	if c.Mode != "client" {
-		return fmt.Errorf("mode %q: only client is built in", c.Mode)
+	switch c.Mode {
+	case "client":
+		s.role.Store(uint32(wire.Client))
+	case "peer":
+		s.role.Store(uint32(wire.Peer))
+	case "auto":
+		s.role.Store(uint32(wire.Peer))
+	default:
+		return fmt.Errorf("mode %q: want client, peer or auto", c.Mode)
 	}
 	if c.ID == "" {
 		for s.zid.Len() < 16 { // the last byte is not zero
@@ -136,8 +164,8 @@ func (s *Session) configure() error {
 		}
 		s.endpoints = append(s.endpoints, ep)
 	}
-	if len(s.endpoints) == 0 {
-		return errors.New("connect/endpoints is empty, and looking for routers by multicast is not built in")
+	if len(s.endpoints) == 0 && c.Mode == "client" && !c.Scout.Multicast {
+		return errors.New("connect/endpoints is empty, and scouting/multicast is off: a client has nobody to connect to")
 	}
 	res, err := c.ResolutionByte()
 	if err != nil {
@@ -147,11 +175,15 @@ func (s *Session) configure() error {
 	if err != nil {
 		return err
 	}
+	users, err := c.Users()
+	if err != nil {
+		return err
+	}
 	t := c.Transport
 	s.link = link.Options{TLS: tls, NotSentBytes: t.NotSentBytes, MaxBatch: t.BatchSize}
 	s.params = transport.Params{
 		ZID: s.zid, WhatAmI: wire.Client, Resolution: res, QoS: t.QoS, BatchSize: t.BatchSize, Lease: t.Lease, KeepAlive: t.KeepAlive,
-		User: c.User, Password: c.Password, QueueBatches: t.Queue, QueueBytes: t.QueueBytes, WaitBeforeDrop: t.WaitBeforeDrop,
+		User: c.User, Password: c.Password, Users: users, QueueBatches: t.Queue, QueueBytes: t.QueueBytes, WaitBeforeDrop: t.WaitBeforeDrop,
 		WaitBeforeClose: t.WaitBeforeClose, Batching: t.Batching, FlushPeriod: t.FlushPeriod, ReadBytes: t.ReadBytes, MaxMessage: t.MaxMessage,
 	}
 	return s.params.Validate()
@@ -179,12 +211,23 @@ func (s *Session) Close(ctx context.Context) error {
 		return nil
 	}
 	s.closed = true
+	open := s.open()
+	listeners := s.listeners
 	s.mu.Unlock()
+	for _, l := range listeners {
+		_ = l.Close()
+	}
 	var err error
-	if f := s.face.Load(); f != nil {
+	if len(open) > 0 {
 		s.discard() // whoever blocks the reading must go first
-		if e := f.t.Close(ctx); e != nil && !errors.Is(e, transport.ErrClosed) {
-			err = e
+		errs := make(chan error)
+		for _, f := range open {
+			go func() { errs <- f.t.Close(ctx) }()
+		}
+		for range open {
+			if e := <-errs; e != nil && !errors.Is(e, transport.ErrClosed) {
+				err = e
+			}
 		}
 	}
 	s.cancel(ErrClosed)
@@ -225,9 +268,12 @@ func (s *Session) discard() {
 
 // Flush waits until everything sent before has been given to the kernel.
 func (s *Session) Flush(ctx context.Context) error {
-	f := s.face.Load()
-	if f == nil {
+	if s.offline() {
 		return ErrNotConnected
 	}
-	return f.t.Flush(ctx)
+	var errs []error
+	for _, f := range s.open() {
+		errs = append(errs, f.t.Flush(ctx))
+	}
+	return errors.Join(errs...)
 }

@@ -44,8 +44,8 @@ func (s *Session) Subscribe(key string, o *SubscriberOptions) (*Subscriber, erro
 	sub.id = s.id()
 	s.subs[sub.id] = sub
 	s.version.Add(1)
-	if f := s.face.Load(); f != nil && o.Origin.remote() {
-		f.control(sub.declare())
+	if o.Origin.remote() {
+		s.announce(wire.WantSubscribers, sub.declare(), key)
 	}
 	s.mu.Unlock()
 	s.eachPublisher((*Publisher).tell)
@@ -87,8 +87,8 @@ func (sub *Subscriber) Close() error {
 	_, there := s.subs[sub.id]
 	delete(s.subs, sub.id)
 	s.version.Add(1)
-	if f := s.face.Load(); f != nil && there && sub.origin.remote() {
-		f.control(&wire.Declare{QoS: wire.QoSControl, Body: wire.UndeclSubscriber, ID: sub.id})
+	if there && sub.origin.remote() {
+		s.withdraw(wire.UndeclSubscriber, sub.id)
 	}
 	s.mu.Unlock()
 	sub.q.end(ErrClosed, nil)
@@ -100,6 +100,10 @@ func (sub *Subscriber) Close() error {
 func (s *Session) subscribers(key string, origin func(Locality) bool) []*Subscriber {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	return s.matchingLocked(key, origin)
+}
+
+func (s *Session) matchingLocked(key string, origin func(Locality) bool) []*Subscriber {
 	var out []*Subscriber
 	for _, sub := range s.subs {
 		if origin(sub.origin) && keyexpr.Intersects(sub.key, key) {

@@ -70,8 +70,8 @@ func TestCheck(t *testing.T) {
 			"camd: --set zenoh.config: zenoh.config: invalid setting: camd.yaml: only JSON5 is read\n",
 		},
 		{
-			"setting of Zenoh without effect", someConfig, []string{"--set", "zenoh.override=mode='peer'"}, 0, "camd.yaml: ok, 1 camera\n",
-			"camd: note: mode: peer is not built in: runs as a client of connect/endpoints (zenoh.override)\n",
+			"setting of Zenoh without effect", someConfig, []string{"--set", "zenoh.override=adminspace/enabled=true"}, 0, "camd.yaml: ok, 1 camera\n",
+			"camd: note: adminspace/enabled: has no effect: not built in (zenoh.override)\n",
 		},
 		{"camera that is none", someConfig, []string{"--camera", "test"}, ExitUsage, "", "camd: --camera \"test\": there is no = in \"test\", want NAME=KIND[:TARGET][,WxH@R][,key=value...] instead\n"},
 	} {

@@ -159,7 +159,7 @@ func TestProblems(t *testing.T) {
 		{"unknown key of zenoh", "zenoh: {conect: tcp/a:1}", "x.yaml:1:9: ", `unknown key "zenoh.conect", did you mean connect?`},
 		{"router", "zenoh:\n  connect: [tcp/a:1, quic/b:2]", "x.yaml:2:12: ", `zenoh.connect: unsupported protocol: "quic/b:2": built in are tcp, tls, unixsock-stream`},
 		{"key of Zenoh's", "zenoh: {override: 'mode=\"client\";qeries_default_timeout=5'}", "x.yaml:1:19: ", "qeries_default_timeout is not known; did you mean queries_default_timeout?"},
-		{"value of Zenoh's", "zenoh: {override: 'mode=\"router\"'}", "x.yaml:1:19: ", "only client is built in"},
+		{"value of Zenoh's", "zenoh: {override: 'mode=\"router\"'}", "x.yaml:1:19: ", "want client, peer or auto"},
 		{"no pair", "zenoh: {override: mode}", "x.yaml:1:19: ", "want key=value with ; between them"},
 		{"switch", "zenoh: {enabled: atuo}", "x.yaml:1:18: ", "want one of auto, true, false, did you mean auto?"},
 		{"domain", "ros2: {domain: -1}", "x.yaml:1:16: ", `ros2.domain: "-1": want a whole number from 0`},

@@ -14,9 +14,11 @@ import (
 // Config is the settings of a session. [New] fills in the built-in values;
 // change fields, or use [Config.Set] and [Config.LoadFile] with Zenoh's keys.
 type Config struct {
-	Mode   string // client
-	ID     string // hexadecimal; "": made at random
-	Listen []string
+	Mode   string   // client, peer, auto
+	ID     string   // hexadecimal; "": made at random
+	Listen []string // where others may come in
+	// ListenExitOnFailure: opening fails when it cannot listen.
+	ListenExitOnFailure bool
 
 	Connect Connect
 	Scout   Scout
@@ -29,8 +31,10 @@ type Config struct {
 	TLS       TLS
 	User      string
 	Password  string
+	UsersFile string // who may connect to us; "": anybody
 
 	sources map[string]string // by key
+	modal   map[string]modal  // by key
 	notes   []Note
 }
 
@@ -46,22 +50,19 @@ type Connect struct {
 	RetryFactor   float64
 }
 
-// Scout says how routers are looked for when there is no endpoint.
-type Scout struct {
-	Multicast bool
-	Address   string
-	Timeout   time.Duration
-}
-
 // Transport is what keeps a connection.
 type Transport struct {
 	OpenTimeout time.Duration
-	QoS         bool
-	Resolution  string // 8bit, 16bit, 32bit, 64bit
-	Lease       time.Duration
-	KeepAlive   int
-	BatchSize   int
-	Protocols   []string // allowed; none: all
+	// AcceptTimeout bounds the handshake of who connects to us, AcceptPending
+	// how many there are at a time, MaxSessions who may be connected.
+	AcceptTimeout              time.Duration
+	AcceptPending, MaxSessions int
+	QoS                        bool
+	Resolution                 string // 8bit, 16bit, 32bit, 64bit
+	Lease                      time.Duration
+	KeepAlive                  int
+	BatchSize                  int
+	Protocols                  []string // allowed; none: all
 	// Queue is how many batches may wait in each priority, from control (0) to
 	// background (7).
 	Queue           [8]int
@@ -80,26 +81,39 @@ type TLS struct {
 	RootCA, RootCABase64                     string
 	ConnectCertificate, ConnectCertificate64 string
 	ConnectKey, ConnectKey64                 string
+	ListenCertificate, ListenCertificate64   string
+	ListenKey, ListenKey64                   string
 	MutualTLS                                bool
 	VerifyName                               bool
 }
 
 // New returns the built-in settings: those of Zenoh for a client.
-func New() *Config {
+func New() *Config { return newClient() }
+
+func newClient() *Config {
 	c := &Config{
 		Mode: "client",
 		Connect: Connect{
 			ExitOnFailure: true, RetryInit: time.Second, RetryMax: 4 * time.Second, RetryFactor: 2,
 		},
-		Scout:        Scout{Multicast: true, Address: "224.0.0.224:7446", Timeout: 3 * time.Second},
+		ListenExitOnFailure: true,
+		Scout: Scout{
+			Multicast: true, Address: "224.0.0.224:7446", Interface: "auto", TTL: 1, Listen: true,
+			Timeout: 3 * time.Second, Delay: 500 * time.Millisecond, WaitScouted: true, WaitDeclares: true,
+			Autoconnect: Autoconnect{Roles: []string{"router"}, Strategy: Strategy{always, always, always}},
+			Gossip: Gossip{
+				Enabled: true, Target: []string{"router", "peer"},
+				Autoconnect: Autoconnect{Roles: []string{"router", "peer"}, Strategy: Strategy{always, always, always}},
+			},
+		},
 		QueryTimeout: 10 * time.Second,
 		Transport: Transport{
-			OpenTimeout: 10 * time.Second, QoS: true, Resolution: "32bit", Lease: 10 * time.Second, KeepAlive: 4, BatchSize: 65535,
+			OpenTimeout: 10 * time.Second, AcceptTimeout: 10 * time.Second, AcceptPending: 100, MaxSessions: 1000, QoS: true, Resolution: "32bit", Lease: 10 * time.Second, KeepAlive: 4, BatchSize: 65535,
 			Queue: [8]int{2, 2, 2, 2, 2, 2, 2, 2}, QueueBytes: 256 << 20, WaitBeforeDrop: time.Millisecond, WaitBeforeClose: 5 * time.Second,
 			Batching: true, NotSentBytes: 16 << 10, ReadBytes: 1 << 20, MaxMessage: 1 << 30,
 		},
 		TLS:     TLS{VerifyName: true},
-		sources: map[string]string{},
+		sources: map[string]string{}, modal: map[string]modal{},
 	}
 	return c
 }

@@ -44,7 +44,7 @@ func TestLoad(t *testing.T) {
 	want.Transport.WaitBeforeClose = time.Minute
 	want.User, want.Password = "alice", "secret"
 	want.TLS.ConnectKey64 = "c2VjcmV0"
-	want.notes, want.sources = c.notes, c.sources
+	want.notes, want.sources, want.modal = c.notes, c.sources, c.modal
 	if !reflect.DeepEqual(c, want) {
 		t.Errorf("loaded\n %+v, want\n %+v", c, want)
 	}
@@ -52,7 +52,7 @@ func TestLoad(t *testing.T) {
 	for _, n := range c.Notes() {
 		noted = append(noted, n.Key+" "+n.Source)
 	}
-	if got := strings.Join(noted, ", "); got != "scouting session.json5:12:3, scouting/multicast/autoconnect session.json5:12:43, transport/shared_memory session.json5:9:5, transport/unicast/qos/enabled session.json5:7:34" {
+	if got := strings.Join(noted, ", "); got != "scouting/multicast/autoconnect session.json5:12:43, transport/shared_memory session.json5:9:5, transport/unicast/qos/enabled session.json5:7:34" {
 		t.Errorf("noted %s", got)
 	}
 	found := 0
@@ -91,7 +91,7 @@ func TestLoadErrors(t *testing.T) {
 		{"unknown", "{ connect: {\n endpoint: [] } }", "f:2:2: connect/endpoint is not known; did you mean connect/endpoints?", ErrSetting},
 		{"wrong kind", "{ transport: { link: { tx: {\n lease: 'long' } } } }", "f:2:2: transport/link/tx/lease: long is not a number", ErrSetting},
 		{"out of range", "{ transport: { link: { tx: { batch_size: 70000 } } } }", "70000 is not in 64 to 65535", ErrSetting},
-		{"router", "{ mode: 'router' }", "only client is built in", ErrSetting},
+		{"router", "{ mode: 'router' }", "want client, peer or auto", ErrSetting},
 		{"nested", "{ connect: " + strings.Repeat("[", 20_000_000), "more than", ErrSyntax},
 		{"nested in little", "{ connect: " + strings.Repeat("[", 100_000), "100001 objects and lists", ErrSyntax},
 		{"overwrite of nothing", "{ qos: {\n publication: [{ config: { express: true } }] } }", "f:2:2: qos/publication: entry 1: no key_exprs", ErrSetting},
@@ -138,7 +138,7 @@ func TestEnv(t *testing.T) {
 	for _, n := range c.Notes() {
 		noted = append(noted, n.Key)
 	}
-	if got := strings.Join(noted, " "); got != "listeners listen/endpoints nonsense transport/link/tx/lease transport/link/tls/client_auth" {
+	if got := strings.Join(noted, " "); got != "listeners nonsense transport/link/tx/lease transport/link/tls/client_auth" {
 		t.Errorf("noted %s", got)
 	}
 	env[EnvFile] = filepath.Join(t.TempDir(), "none")

@@ -12,49 +12,41 @@ import (
 // them, with the reason.
 var unsupported = map[string]string{
 	"transport/shared_memory":                     "Zenoh's shared memory is made by its Rust allocator and its layout changes between releases; payloads go out as bytes, and readers on this host use camd's own shared memory",
-	"transport/multicast":                         "clients have no multicast transport",
+	"transport/multicast":                         "not built in",
 	"transport/unicast/lowlatency":                "not offered; it excludes priorities",
 	"transport/unicast/compression":               "not offered",
-	"transport/unicast/accept_timeout":            "nothing is accepted",
-	"transport/unicast/accept_pending":            "nothing is accepted",
-	"transport/unicast/max_sessions":              "a client has one",
-	"transport/unicast/max_links":                 "a client has one",
+	"transport/unicast/max_links":                 "there is one with each node",
 	"transport/link/tx/threads":                   "one goroutine writes",
 	"transport/link/tx/queue/allocation":          "queues grow as needed",
 	"transport/link/tx/queue/batching/time_limit": "a batch leaves when the link is free; to hold it see batching/flush_period",
 	"transport/link/tx/queue/congestion_control/drop/max_wait_before_drop_fragments": "a message that is being sent is sent whole",
-	"transport/link/tcp":                           "the operating system sizes the buffers",
-	"transport/link/unixpipe":                      "not built in",
-	"transport/link/quic":                          "not built in",
-	"transport/link/udp":                           "not built in",
-	"transport/link/tls/listen_private_key":        "nothing is accepted",
-	"transport/link/tls/listen_certificate":        "nothing is accepted",
-	"transport/link/tls/listen_private_key_base64": "nothing is accepted",
-	"transport/link/tls/listen_certificate_base64": "nothing is accepted",
-	"transport/link/tls/close_link_on_expiration":  "not built in",
-	"transport/link/tls/so_sndbuf":                 "the operating system sizes the buffers",
-	"transport/link/tls/so_rcvbuf":                 "the operating system sizes the buffers",
-	"transport/auth/pubkey":                        "not built in",
-	"transport/auth/usrpwd/dictionary_file":        "nothing is accepted",
-	"listen":                                       "clients do not listen",
-	"open":                                         "of peers",
-	"scouting":                                     "nodes are not looked for: name them in connect/endpoints",
-	"routing":                                      "of routers and peers",
-	"timestamping/drop_future_timestamp":           "of routers",
-	"aggregation":                                  "not built in",
-	"downsampling":                                 "not built in",
-	"low_pass_filter":                              "not built in",
-	"access_control":                               "not built in",
-	"qos/network":                                  "not built in; see qos/publication",
-	"adminspace":                                   "not built in",
-	"plugins":                                      "not built in",
-	"plugins_loading":                              "not built in",
-	"plugins_search_dirs":                          "not built in",
-	"metadata":                                     "not built in",
-	"namespace":                                    "not built in",
-	"region_name":                                  "not built in",
-	"gateway":                                      "of routers",
-	"stats":                                        "not built in",
+	"transport/link/tcp":                          "the operating system sizes the buffers",
+	"transport/link/unixpipe":                     "not built in",
+	"transport/link/quic":                         "not built in",
+	"transport/link/udp":                          "not built in",
+	"transport/link/tls/close_link_on_expiration": "not built in",
+	"transport/link/tls/so_sndbuf":                "the operating system sizes the buffers",
+	"transport/link/tls/so_rcvbuf":                "the operating system sizes the buffers",
+	"transport/auth/pubkey":                       "not built in",
+	"listen/timeout_ms":                           "listening is tried once",
+	"listen/retry":                                "listening is tried once",
+	"scouting/gossip/multihop":                    "a peer tells of its neighbours, not of theirs",
+	"routing":                                     "of routers and peers",
+	"timestamping/drop_future_timestamp":          "of routers",
+	"aggregation":                                 "not built in",
+	"downsampling":                                "not built in",
+	"low_pass_filter":                             "not built in",
+	"access_control":                              "not built in",
+	"qos/network":                                 "not built in; see qos/publication",
+	"adminspace":                                  "not built in",
+	"plugins":                                     "not built in",
+	"plugins_loading":                             "not built in",
+	"plugins_search_dirs":                         "not built in",
+	"metadata":                                    "not built in",
+	"namespace":                                   "not built in",
+	"region_name":                                 "not built in",
+	"gateway":                                     "of routers",
+	"stats":                                       "not built in",
 }
 
 // older are spellings of earlier releases that public examples still have.
@@ -118,35 +110,28 @@ func harmless(v any) bool {
 	return false
 }
 
-// scouted finds settings of scouting that public examples have and that never
-// meant what they seem to say.
-func (c *Config) scouted(key string, v any, source func(string) string) {
-	tree, ok := v.(map[string]any)
-	if !ok {
-		return
+// olderRoles says whether v is a form of autoconnect that public examples have and
+// that is no list of roles.
+func (c *Config) olderRoles(key string, v any, source func(string) string) bool {
+	if !strings.HasSuffix(key, "/autoconnect") {
+		return false
 	}
-	for k, below := range tree {
-		name := key + "/" + k
-		if k != "autoconnect" {
-			c.scouted(name, below, source)
-			continue
-		}
-		for role, to := range roles(below) {
-			if text, ok := to.(string); ok && text != "" {
-				c.note(name, source(name), fmt.Sprintf("%s: %q is no list of roles, which Zenoh wants since 1.0 (for example [\"router\"]); it has no effect: nodes are not looked for", role, text))
-			} else if _, ok := to.(bool); ok {
-				c.note(name, source(name), fmt.Sprintf("%s: %v is no list of roles, which Zenoh wants (for example [\"router\"]); it has no effect: nodes are not looked for", role, to))
+	each, modal := modes(v)
+	if !modal {
+		each = map[string]any{"any mode": v}
+	}
+	for mode, to := range each {
+		text, is := to.(string)
+		_, err := roleList(to, roleNames...)
+		if _, flag := to.(bool); flag || is && err != nil {
+			if !is {
+				text = fmt.Sprint(to)
 			}
+			c.note(key, source(key), fmt.Sprintf("%s: %q is no list of roles, which Zenoh wants since 1.0 (for example [\"router\"]); it has no effect", mode, text))
+			return true
 		}
 	}
-}
-
-// roles is the value for each role, or for any.
-func roles(v any) map[string]any {
-	if m, ok := v.(map[string]any); ok {
-		return m
-	}
-	return map[string]any{"any role": v}
+	return false
 }
 
 // nearest is the known key that is most like key.

@@ -76,21 +76,27 @@ func (c *Config) take(key string, v any, source func(string) string) error {
 		} else {
 			c.unnote(key)
 		}
-		c.scouted(key, v, source)
 		return nil
 	}
 	if s := find(key); s != nil {
 		if v == nil {
 			return nil
 		}
-		if err := s.set(c, byMode(v)); err != nil {
+		if c.olderRoles(key, v, source) {
+			return nil
+		}
+		delete(c.modal, key)
+		if m, ok := modes(v); ok {
+			c.modal[key] = modal{m, source(key)}
+			if v = m[as(c.Mode)]; v == nil {
+				return nil
+			}
+		}
+		if err := s.set(c, v); err != nil {
 			return fmt.Errorf("%w: %s: %s: %w", ErrSetting, source(key), key, err)
 		}
 		c.sources[key] = source(key)
 		c.unnote(key) // of a value that no longer counts
-		if key == "mode" && byMode(v) == "peer" {
-			c.note(key, source(key), "peer is not built in: runs as a client of connect/endpoints")
-		}
 		if text, ok := v.(string); ok && s.kind == "bool" {
 			c.note(key, source(key), fmt.Sprintf("%q is taken for %s: write it without quotes", text, text))
 		}
@@ -114,20 +120,6 @@ func (c *Config) take(key string, v any, source func(string) string) error {
 		errs = append(errs, c.take(below, tree[k], source))
 	}
 	return errors.Join(errs...)
-}
-
-// byMode takes the client's value where one is given for each mode.
-func byMode(v any) any {
-	m, ok := v.(map[string]any)
-	if !ok {
-		return v
-	}
-	for k := range m {
-		if k != "client" && k != "peer" && k != "router" {
-			return v
-		}
-	}
-	return m["client"]
 }
 
 func (c *Config) note(key, source, text string) {

@@ -120,9 +120,9 @@ var lanes = []string{"control", "real_time", "interactive_high", "interactive_lo
 func settings() []setting {
 	const ms, µs = time.Millisecond, time.Microsecond
 	all := []setting{
-		{"mode", "string", "only client is built in; peer runs as a client", func(c *Config) any { return c.Mode }, setMode},
+		{"mode", "string", "client, peer, or auto: client of a router that answers at connect/endpoints (tcp/localhost:7447), else peer; auto is not a mode of Zenoh's", func(c *Config) any { return c.Mode }, setMode},
 		text("id", "hexadecimal id of the session; empty: made at random", func(c *Config) *string { return &c.ID }),
-		list("connect/endpoints", "tried in order, the first that answers is kept", func(c *Config) *[]string { return &c.Connect.Endpoints }),
+		list("connect/endpoints", "clients keep the first that answers, peers connect to all", func(c *Config) *[]string { return &c.Connect.Endpoints }),
 		duration("connect/timeout_ms", "how long opening tries; 0: each endpoint once, -1: without end", ms, -1, func(c *Config) *time.Duration { return &c.Connect.Timeout }),
 		boolean("connect/exit_on_failure", "opening fails when no endpoint answers", func(c *Config) *bool { return &c.Connect.ExitOnFailure }),
 		duration("connect/retry/period_init_ms", "first pause before connecting again", ms, 1, func(c *Config) *time.Duration { return &c.Connect.RetryInit }),
@@ -155,25 +155,16 @@ func settings() []setting {
 		text("transport/link/tls/connect_certificate_base64", "the same as text", func(c *Config) *string { return &c.TLS.ConnectCertificate64 }),
 		text("transport/link/tls/connect_private_key", "file of our key", func(c *Config) *string { return &c.TLS.ConnectKey }),
 		text("transport/link/tls/connect_private_key_base64", "the same as text", func(c *Config) *string { return &c.TLS.ConnectKey64 }),
-		boolean("transport/link/tls/enable_mtls", "fail without a certificate of our own", func(c *Config) *bool { return &c.TLS.MutualTLS }),
+		boolean("transport/link/tls/enable_mtls", "show a certificate of our own, and let only those in whose root_ca_certificate signed", func(c *Config) *bool { return &c.TLS.MutualTLS }),
 		boolean("transport/link/tls/verify_name_on_connect", "the certificate must have the host's name", func(c *Config) *bool { return &c.TLS.VerifyName }),
 		text("transport/auth/usrpwd/user", "name for authentication; empty: none", func(c *Config) *string { return &c.User }),
 		text("transport/auth/usrpwd/password", "password", func(c *Config) *string { return &c.Password }),
 	}
+	all = append(all, peerSettings()...)
 	for i, lane := range lanes {
 		all = append(all, integer("transport/link/tx/queue/size/"+lane, "batches that may wait in this priority", 1, 1<<16, func(c *Config) *int { return &c.Transport.Queue[i] }))
 	}
 	return all
-}
-
-func setMode(c *Config, v any) error {
-	switch v {
-	case "client", "peer":
-	default:
-		return fmt.Errorf("%v: only client is built in", v)
-	}
-	c.Mode = "client"
-	return nil
 }
 
 var resolutions = []string{"8bit", "16bit", "32bit", "64bit"}

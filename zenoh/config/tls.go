@@ -32,7 +32,10 @@ func (t TLS) Link() (*link.TLS, error) {
 	o.RootCA = pem("root_ca_certificate", t.RootCA, t.RootCABase64)
 	o.Certificate = pem("connect_certificate", t.ConnectCertificate, t.ConnectCertificate64)
 	o.Key = pem("connect_private_key", t.ConnectKey, t.ConnectKey64)
-	if err == nil && t.MutualTLS && (o.Certificate.IsZero() || o.Key.IsZero()) {
+	o.ServerCertificate = pem("listen_certificate", t.ListenCertificate, t.ListenCertificate64)
+	o.ServerKey = pem("listen_private_key", t.ListenKey, t.ListenKey64)
+	o.Mutual = t.MutualTLS
+	if err == nil && t.MutualTLS && o.ServerCertificate.IsZero() && (o.Certificate.IsZero() || o.Key.IsZero()) {
 		err = fmt.Errorf("transport/link/tls/enable_mtls needs connect_certificate and connect_private_key")
 	}
 	return o, err

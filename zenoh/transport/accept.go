@@ -11,6 +11,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"net"
 	"time"
 
 	"github.com/seed-3c7e7623/camd/zenoh/link"
@@ -165,3 +166,9 @@ func leaseOf(m *wire.Open) time.Duration {
 
 // isOurs recognises this implementation by its cookie.
 func isOurs(m *wire.Init) bool { return bytes.HasPrefix(m.Cookie, []byte(cookieMark)) }
+
+// Role is what we are on this connection.
+func (t *Transport) Role() wire.WhatAmI { return t.p.WhatAmI }
+
+// LocalAddr is our own address.
+func (t *Transport) LocalAddr() net.Addr { return t.conn.LocalAddr() }

@@ -90,8 +90,8 @@ func method(ext []byte, id byte) (body []byte, ok bool) {
 func authCheck(ext []byte, nonce uint64, users map[string]string) error {
 	body, ok := method(ext, authProof)
 	r := wire.NewReader(body)
-	name, proof := string(r.Bytes(r.Zint())), r.Bytes(r.Zint())
-	password, known := users[name]
+	name, proof := r.Bytes(r.Zint()), r.Bytes(r.Zint())
+	password, known := users[string(name)]
 	if !ok || r.Err() != nil || !hmac.Equal(proof, keyedHash(nonce, password)) || !known {
 		return &Refusal{wire.Generic, "wrong user or password"}
 	}
