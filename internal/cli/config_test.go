@@ -66,11 +66,15 @@ func TestCheck(t *testing.T) {
 			"camd: camd.yaml:8:18: camera test: camera_info: open none.yaml: no such file or directory\n     7 |     rate: 5\n>    8 |     camera_info: none.yaml\n       |                  ^\n",
 		},
 		{
-			"Zenoh's file is of something else", someConfig, []string{"--set", "zenoh.config=camd.yaml"}, ExitConfig, "",
+			"Zenoh's file is of something else", someConfig,
+			[]string{"--set", "zenoh.config=camd.yaml"},
+			ExitConfig, "",
 			"camd: --set zenoh.config: zenoh.config: invalid setting: camd.yaml: only JSON5 is read\n",
 		},
 		{
-			"setting of Zenoh without effect", someConfig, []string{"--set", "zenoh.override=adminspace/enabled=true"}, 0, "camd.yaml: ok, 1 camera\n",
+			"setting of Zenoh without effect", someConfig,
+			[]string{"--set", "zenoh.override=adminspace/enabled=true"},
+			0, "camd.yaml: ok, 1 camera\n",
 			"camd: note: adminspace/enabled: has no effect: not built in (zenoh.override)\n",
 		},
 		{"camera that is none", someConfig, []string{"--camera", "test"}, ExitUsage, "", "camd: --camera \"test\": there is no = in \"test\", want NAME=KIND[:TARGET][,WxH@R][,key=value...] instead\n"},
