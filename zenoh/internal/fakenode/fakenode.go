@@ -28,6 +28,11 @@ func Listen() (*Listener, error) {
 	if err != nil {
 		return nil, err
 	}
+	return On(l)
+}
+
+// On is a router with priorities at a listener.
+func On(l net.Listener) (*Listener, error) {
 	return &Listener{
 		Listener: l,
 		Init: wire.Init{
@@ -45,6 +50,7 @@ func (l *Listener) Endpoint() string { return "tcp/" + l.Addr().String() }
 type Node struct {
 	net.Conn
 	r      *bufio.Reader
+	Own    wire.ZID  // of the node, where it dialled
 	Init   wire.Init // the other side's
 	Open   wire.Open
 	SN     [8][2]uint64 // our next, by priority and reliability
@@ -97,6 +103,45 @@ func (n *Node) shake(init wire.Init, open wire.Open) error {
 		n.SN[p] = [2]uint64{open.InitialSN, open.InitialSN}
 	}
 	return n.Send(open.Append(nil))
+}
+
+// Dial connects to a session and shakes hands as what init says.
+func Dial(address string, init wire.Init) (*Node, error) {
+	c, err := net.Dial("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{Conn: c, r: bufio.NewReaderSize(c, 4096), Own: init.ZID}
+	if err := n.dial(init); err != nil {
+		_ = c.Close()
+		return nil, err
+	}
+	return n, nil
+}
+
+func (n *Node) dial(init wire.Init) error {
+	init.Version, init.Resolution, init.BatchSize, init.QoS, init.Patch = wire.Version, wire.DefaultResolution, 65535, true, 1
+	if err := n.Send(init.Append(nil)); err != nil {
+		return err
+	}
+	b, err := n.Batch()
+	if err != nil {
+		return err
+	}
+	if err := n.Init.Decode(wire.NewReader(b)); err != nil {
+		return err
+	}
+	n.Mask = wire.SNMask(n.Init.Resolution)
+	if err := n.Send((&wire.Open{LeaseMillis: 10_000, InitialSN: 7, Cookie: n.Init.Cookie}).Append(nil)); err != nil {
+		return err
+	}
+	if b, err = n.Batch(); err != nil {
+		return err
+	}
+	for p := range n.SN {
+		n.SN[p] = [2]uint64{7, 7}
+	}
+	return n.Open.Decode(wire.NewReader(b))
 }
 
 // Batch reads the next batch, which is valid until the one after.
