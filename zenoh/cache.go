@@ -5,6 +5,7 @@ package zenoh
 
 import (
 	"context"
+	"encoding/binary"
 	"math"
 	"strconv"
 	"strings"
@@ -14,46 +15,109 @@ import (
 	"github.com/seed-3c7e7623/camd/zenoh/wire"
 )
 
+// beatPeriod is how often a publisher with a cache says at most which number was
+// its last.
+const beatPeriod = 500 * time.Millisecond
+
 // cache keeps the last samples of a publisher for subscribers that come late
 // and ask for history: zenoh-ext's advanced subscribers, and so ROS 2's
 // TRANSIENT_LOCAL.
 //
 // All of it happens under one key, KEY/@adv/pub/ZID/EID/_: a queryable that
-// answers with the samples, and a token by which subscribers find it. Each
-// sample says its number (SourceInfo) and its time.
+// answers with the samples, a token by which subscribers find it, and the
+// heartbeat: the last number, from which who missed the end of what was
+// published learns of it and asks for that. Each sample says its number
+// (SourceInfo) and its time. One of a publisher with best effort says its time
+// only, and the key has uhlc in place of the EID: there is no heartbeat.
 type cache struct {
 	s         *Session
 	eid       uint32
+	numbered  bool
 	queryable *Queryable
 	token     *Token
+	beat      *Publisher // of the heartbeat; nil: none
+	ctx       context.Context
+	cancel    context.CancelFunc
 
 	// mu also orders puts: numbers go out in their order.
-	mu   sync.Mutex
-	next uint32
-	vals []Sample // circular
-	head int      // the oldest, once it is full
+	mu    sync.Mutex
+	next  uint32
+	vals  []Sample // circular
+	head  int      // the oldest, once it is full
+	timer *time.Timer
+	armed bool // a heartbeat is to come
 }
 
-func (s *Session) newCache(key string, eid uint32, n int) (*cache, error) {
-	c := &cache{s: s, eid: eid, vals: make([]Sample, 0, n)}
-	name := key + "/@adv/pub/" + s.zid.String() + "/" + strconv.FormatUint(uint64(eid), 10) + "/_"
-	var err error
-	if c.queryable, err = s.Queryable(name, &QueryableOptions{Handler: Handler[*Query]{Callback: c.answer}}); err != nil {
-		return nil, err
+func (s *Session) newCache(p *Publisher) (*cache, error) {
+	c := &cache{s: s, eid: p.id, numbered: p.o.QoS.Reliability == Reliable, vals: make([]Sample, 0, p.o.Cache)}
+	c.ctx, c.cancel = context.WithCancel(s.ctx)
+	id := "uhlc"
+	if c.numbered {
+		id = strconv.FormatUint(uint64(c.eid), 10)
 	}
-	if c.token, err = s.Token(name); err != nil {
-		_ = c.queryable.Close()
+	name := p.key + "/@adv/pub/" + s.zid.String() + "/" + id + "/_"
+	err := c.declare(name, p.o)
+	if err != nil {
+		c.close()
 		return nil, err
 	}
 	return c, nil
 }
 
+func (c *cache) declare(name string, o PublisherOptions) (err error) {
+	if c.queryable, err = c.s.Queryable(name, &QueryableOptions{Handler: Handler[*Query]{Callback: c.answer}}); err != nil {
+		return err
+	}
+	if c.numbered {
+		q := QoS{Priority: o.QoS.Priority, Congestion: CongestionBlock}
+		if c.beat, err = c.s.Publisher(name, &PublisherOptions{QoS: q, Destination: o.Destination}); err != nil {
+			return err
+		}
+	}
+	c.token, err = c.s.Token(name)
+	return err
+}
+
 // stamp gives a sample its number and time, with mu held.
 func (c *cache) stamp(o *PutOptions) {
-	o.Source = SourceInfo{ZID: c.s.zid, EID: c.eid, SN: c.next}
-	c.next++
+	o.Source = SourceInfo{}
+	if c.numbered {
+		o.Source = SourceInfo{ZID: c.s.zid, EID: c.eid, SN: c.next}
+		c.next++
+		c.arm()
+	}
 	if o.Timestamp.IsZero() {
 		o.Timestamp = c.s.clock.stamp()
+	}
+}
+
+// arm sees to a heartbeat, with mu held.
+func (c *cache) arm() {
+	if c.armed || c.ctx.Err() != nil {
+		return
+	}
+	c.armed = true
+	if c.timer == nil {
+		c.timer = time.AfterFunc(beatPeriod, c.pulse)
+	} else {
+		c.timer.Reset(beatPeriod)
+	}
+}
+
+// pulse is a heartbeat. There is one at a time: it may wait for room.
+func (c *cache) pulse() {
+	c.mu.Lock()
+	next := c.next
+	c.mu.Unlock()
+	number := binary.LittleEndian.AppendUint32(nil, next-1)
+	if err := c.beat.Put(c.ctx, number, nil); err != nil && c.ctx.Err() == nil {
+		c.s.log.Debug("zenoh heartbeat not sent", "key", c.beat.key, "err", err)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.armed = false
+	if c.next != next {
+		c.arm()
 	}
 }
 
@@ -164,10 +228,21 @@ func (s *Sample) response(o *ReplyOptions) wire.Response {
 }
 
 func (c *cache) close() {
-	_ = c.token.Close()
-	_ = c.queryable.Close()
+	c.cancel()
+	if c.token != nil {
+		_ = c.token.Close()
+	}
+	if c.beat != nil {
+		_ = c.beat.Close()
+	}
+	if c.queryable != nil {
+		_ = c.queryable.Close()
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.timer != nil {
+		c.timer.Stop()
+	}
 	for i := range c.vals {
 		c.vals[i].Release()
 	}

@@ -4,10 +4,14 @@
 package zenoh
 
 import (
+	"fmt"
 	"math"
+	"slices"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/seed-3c7e7623/camd/zenoh/config"
 	"github.com/seed-3c7e7623/camd/zenoh/wire"
 )
 
@@ -36,4 +40,47 @@ func TestParseHistory(t *testing.T) {
 			t.Errorf("%q: %+v, want %+v", params, got, want)
 		}
 	}
+}
+
+// TestHeartbeatPace puts in a session that is alone, under a clock of the
+// test's.
+func TestHeartbeatPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := config.Peer()
+		c.Listen, c.Scout.Multicast = nil, false
+		s := opened(t, c)
+		var beats []string
+		begin := time.Now()
+		_, err := s.Subscribe("a/@adv/pub/**", &SubscriberOptions{Handler: Handler[Sample]{Callback: func(x Sample) {
+			beats = append(beats, fmt.Sprint(time.Since(begin), x.Payload))
+		}}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		put := func(qos QoS, puts int) *Publisher {
+			p, err := s.Publisher("a", &PublisherOptions{Cache: 2, QoS: qos})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for range puts {
+				if err := p.Put(t.Context(), []byte("x"), nil); err != nil {
+					t.Fatal(err)
+				}
+				<-time.After(90 * time.Millisecond)
+			}
+			return p
+		}
+		p := put(QoS{}, 8)
+		<-time.After(time.Minute)
+		// Nothing is told after the end, or of what has no numbers.
+		_ = put(QoS{}, 1).Close()
+		_ = put(QoS{Reliability: BestEffort}, 1).Close()
+		<-time.After(time.Minute)
+		synctest.Wait()
+		if want := []string{"500ms [5 0 0 0]", "1.04s [7 0 0 0]"}; !slices.Equal(beats, want) {
+			t.Errorf("beats %q, want %q", beats, want)
+		}
+		_ = p.Close()
+		_ = s.Close(t.Context())
+	})
 }

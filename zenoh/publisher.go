@@ -19,7 +19,9 @@ type PublisherOptions struct {
 	Destination Locality
 	// Cache keeps the last so many samples for subscribers that come late and
 	// ask for history (advanced subscribers, TRANSIENT_LOCAL in ROS 2). Every
-	// sample then carries its number and time. 0: none.
+	// sample then carries its number and time, and half a second after one the
+	// last number is told to who may have missed it; with best effort the time
+	// alone, and nothing is told. 0: none.
 	Cache int
 	// OnMatching is called with each change of [Publisher.Matching], from the
 	// goroutine that reads the network or declares subscribers. It must not
@@ -80,7 +82,7 @@ func (s *Session) Publisher(key string, o *PublisherOptions) (*Publisher, error)
 	}
 	s.mu.Unlock()
 	if o.Cache > 0 {
-		c, err := s.newCache(key, p.id, o.Cache)
+		c, err := s.newCache(p)
 		if err != nil {
 			_ = p.Close()
 			return nil, err

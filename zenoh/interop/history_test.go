@@ -5,6 +5,7 @@ package interop
 
 import (
 	"fmt"
+	"maps"
 	"testing"
 
 	"github.com/seed-3c7e7623/camd/zenoh"
@@ -49,8 +50,9 @@ func TestHistory(t *testing.T) {
 			if got := n.want("sample"); got.Text != "5" {
 				t.Errorf("live sample %+v", got)
 			}
-			// A publisher that comes after the subscriber is found by its token.
-			q, err := s.Publisher("late/b", &zenoh.PublisherOptions{Cache: 3})
+			// A publisher that comes after the subscriber is found by its token,
+			// also one with best effort, whose samples have times and no numbers.
+			q, err := s.Publisher("late/b", &zenoh.PublisherOptions{Cache: 3, QoS: zenoh.QoS{Reliability: zenoh.BestEffort}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -62,6 +64,43 @@ func TestHistory(t *testing.T) {
 			}
 			if err := q.Close(); err != nil {
 				t.Error(err)
+			}
+		})
+	}
+}
+
+// What the router takes away is asked for, also the last samples, after which
+// nothing else comes: the heartbeat says that there were some.
+func TestHeartbeat(t *testing.T) {
+	// Of a key that only the samples have it lets one in a thousand seconds pass.
+	const lossy = `downsampling: [{flows: ["ingress"], messages: ["put"], rules: [{key_expr: "lost/a", freq: 0.001}]}]`
+	for _, v := range versions {
+		t.Run(v, func(t *testing.T) {
+			t.Parallel()
+			n, e := router(t, v, lossy)
+			s := client(t, e)
+			p, err := s.Publisher("lost/a", &zenoh.PublisherOptions{Cache: 3})
+			if err != nil {
+				t.Fatal(err)
+			}
+			n.do(command{"op": "sub", "name": "beats", "key": "lost/a/@adv/pub/**"}, "declared")
+			n.do(command{"op": "advanced", "name": "a", "key": "lost/a", "recovery": true}, "declared")
+			round(t, s)
+			for i := range 3 {
+				if err := p.Put(ctx(t), fmt.Appendf(nil, "value %d", i), nil); err != nil {
+					t.Fatal(err)
+				}
+			}
+			got := map[string]int{}
+			for len(got) < 4 {
+				x := n.want("sample")
+				if x.Key != "lost/a" {
+					x.Text = fmt.Sprintf("beat %q, %s", x.Text, x.Congestion)
+				}
+				got[x.Text]++
+			}
+			if want := map[string]int{"value 0": 1, "value 1": 1, "value 2": 1, `beat "\x02\x00\x00\x00", BLOCK`: 1}; !maps.Equal(got, want) {
+				t.Errorf("got %v", got)
 			}
 		})
 	}

@@ -157,9 +157,12 @@ def publisher(s, c):
 
 
 def advanced(s, c):
-    from zenoh.ext import HistoryConfig, declare_advanced_subscriber
+    from zenoh.ext import HistoryConfig, RecoveryConfig, declare_advanced_subscriber
 
-    return declare_advanced_subscriber(s, c["key"], lambda x: sample("sample", x), history=HistoryConfig(detect_late_publishers=True))
+    o = {"history": HistoryConfig(detect_late_publishers=True)}
+    if c.get("recovery"):
+        o["recovery"] = RecoveryConfig(heartbeat=True)
+    return declare_advanced_subscriber(s, c["key"], lambda x: sample("sample", x), **o)
 
 
 def sink(s, c):
