@@ -101,6 +101,10 @@ type Stamp struct {
 	DriverSequence uint64
 	CaptureNanos   int64 // CLOCK_MONOTONIC; 0 = now
 	WallNanos      int64 // CLOCK_REALTIME of the same instant; 0 = derived
+	// PublishNanos is when a picture that goes out on several streams was handed
+	// over, CLOCK_MONOTONIC: the same in the stamps of all, by which they are
+	// known to be one. 0 = when it is committed.
+	PublishNanos int64
 	// Clock is the domain of CaptureNanos where this frame differs from
 	// Format.Clock; 0 = it does not.
 	Clock frame.Clock

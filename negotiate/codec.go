@@ -92,7 +92,8 @@ func forgetOtherMajor(m *Message) {
 
 // StreamPages splits a list of streams into messages that fit into packets
 // each, with More set on all but the last. A list without streams is one
-// message.
+// message. A stream that no message may carry is left out: the others are not to
+// be missed for it.
 func StreamPages(l StreamList) []*Message {
 	const room = MaxPacket - 4096 // the rest of the message
 	var pages []*Message
@@ -101,9 +102,10 @@ func StreamPages(l StreamList) []*Message {
 		page := l
 		page.Streams = []StreamInfo{}
 		for used := 0; len(all) > 0; all = all[1:] {
-			b, err := json.Marshal(tidyStream(all[0]))
-			if err != nil || len(b) > room {
-				continue // cannot be sent at all; its names are bounded, so this is no real stream
+			one := tidyStream(all[0])
+			b, err := json.Marshal(one)
+			if err != nil || len(b) > room || one.validate() != nil {
+				continue
 			}
 			if used += len(b) + 1; used > room {
 				break

@@ -247,7 +247,11 @@ func (r *Ring) Discard(slot int) {
 // Publish makes the acquired slot the newest frame and hands it to every
 // reader. PublishNanos and BreakSequence of m are set here. Publish of a slot in a retired ring
 // gives it back.
-func (r *Ring) Publish(slot int, m *frame.Meta) {
+func (r *Ring) Publish(slot int, m *frame.Meta) { r.PublishAt(slot, m, 0) }
+
+// PublishAt is Publish with a time (CLOCK_MONOTONIC, ns) at which the frame was
+// handed over together with others, 0 for now.
+func (r *Ring) PublishAt(slot int, m *frame.Meta, nanos int64) {
 	r.mu.Lock()
 	s := &r.slots[slot]
 	if !s.writing {
@@ -260,7 +264,11 @@ func (r *Ring) Publish(slot int, m *frame.Meta) {
 		r.mu.Unlock()
 		return
 	}
-	m.PublishNanos = r.now()
+	now := r.now()
+	if nanos == 0 {
+		nanos = now
+	}
+	m.PublishNanos = nanos
 	if m.Flags&frame.Discontinuity != 0 {
 		r.lastBreak = m.Sequence
 	}
@@ -273,7 +281,7 @@ func (r *Ring) Publish(slot int, m *frame.Meta) {
 	}
 	wake := false
 	for _, rd := range r.readers {
-		wake = r.offer(rd, m.PublishNanos) || wake
+		wake = r.offer(rd, now) || wake
 	}
 	for _, l := range r.locals {
 		l.tell()

@@ -4,10 +4,12 @@
 package cpu
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/seed-3c7e7623/camd/backend"
@@ -31,14 +33,13 @@ type Options struct {
 	QoS    graph.QoS
 	// JPEG says that the frames of the stream are JPEG, before the first is there.
 	JPEG bool
-	// JPEGInfo has a stream of JPEG publish camera_info as well.
-	JPEGInfo bool
 	// Encoding of Images; "" is what viewers show, see Target.
 	Encoding frame.Encoding
 	FrameID  string
 	Stamp    negotiate.Stamp
 	// Info is the calibration for pictures of a size, whose header is set here;
-	// nil: nobody calibrated the camera.
+	// nil: nobody calibrated the camera. It may read a file, for which only
+	// camera_info waits.
 	Info func(width, height int) msg.CameraInfo
 	// Quality and MaxRate are of JPEG that is encoded here: 1 to 100, and pictures
 	// a second, 0 = all.
@@ -59,17 +60,25 @@ type Backend struct {
 	end  sync.Once
 	over chan struct{} // closed when the goroutine has ended
 
-	mu       sync.Mutex
-	next     *epoch        // the newest; nil: none
-	noEncode bool          // another stream publishes the JPEG
-	noInfo   bool          // and camera_info
-	left     chan struct{} // closed when that is so
-	image    *Topic
-	info     *Topic
-	jpeg     *Topic
-	problem  string
+	changed atomic.Bool // the topics may not be as they should
+
+	mu      sync.Mutex
+	next    *epoch // the newest; nil: none
+	image   place
+	info    place
+	jpeg    place
+	problem string // why there are no pictures
+	pairing
 
 	w worker
+}
+
+// place is one of the topics of a stream.
+type place struct {
+	topic   *Topic // nil: not declared
+	name    string
+	typ     msg.Type
+	problem string // why it is not declared
 }
 
 var _ backend.Backend = (*Backend)(nil)
@@ -79,7 +88,12 @@ func New(o Options, l *Link) *Backend {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
-	b := &Backend{o: o, link: l, wake: make(chan struct{}, 1), stop: make(chan struct{}), over: make(chan struct{}), left: make(chan struct{})}
+	b := &Backend{
+		o: o, link: l, wake: make(chan struct{}, 1), stop: make(chan struct{}), over: make(chan struct{}),
+		image: place{name: o.Topic, typ: msg.TypeImage},
+		info:  place{name: InfoTopic(o.Topic), typ: msg.TypeCameraInfo},
+		jpeg:  place{name: JPEGTopic(o.Topic), typ: msg.TypeCompressedImage},
+	}
 	b.w.b = b
 	go b.run()
 	return b
@@ -90,6 +104,7 @@ func New(o Options, l *Link) *Backend {
 func (b *Backend) Close() {
 	b.end.Do(func() { close(b.stop) })
 	<-b.over
+	b.part()
 	b.SetRing(nil, frame.Color{}, false)
 }
 
@@ -116,21 +131,13 @@ func (b *Backend) SetRing(r *ring.Ring, color frame.Color, tight bool) {
 	if old != nil {
 		old.local.Close()
 	}
-	b.signal()
+	b.renew()
 }
 
-// LeaveJPEG has the stream not encode JPEG, since the camera's own is published
-// under the same topic, and with info not publish camera_info either. The topics
-// are free when this returns.
-func (b *Backend) LeaveJPEG(info bool) {
-	b.mu.Lock()
-	b.noEncode, b.noInfo = true, info
-	b.mu.Unlock()
+// renew has the topics looked at.
+func (b *Backend) renew() {
+	b.changed.Store(true)
 	b.signal()
-	select {
-	case <-b.left:
-	case <-b.over:
-	}
 }
 
 func (b *Backend) signal() {
@@ -145,15 +152,18 @@ func (b *Backend) signal() {
 func (b *Backend) Topic() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.topic()
+	return b.pictures().name
 }
 
-func (b *Backend) topic() string {
+// pictures is the topic that the stream is there for. The mutex is held.
+func (b *Backend) pictures() *place {
 	if b.o.JPEG {
-		return b.o.Topic + compressedSuffix
+		return &b.jpeg
 	}
-	return b.o.Topic
+	return &b.image
 }
+
+func (b *Backend) places() [3]*place { return [...]*place{&b.image, &b.info, &b.jpeg} }
 
 // Domain is the ROS domain.
 func (b *Backend) Domain() int { return b.link.Domain }
@@ -162,7 +172,7 @@ func (b *Backend) Domain() int { return b.link.Domain }
 func (b *Backend) Candidate() negotiate.Candidate {
 	c := negotiate.Candidate{Backend: negotiate.BackendCPU}
 	b.mu.Lock()
-	there, problem := b.next != nil, b.problem
+	there, problem := b.next != nil, cmp.Or(b.problem, b.pictures().problem)
 	b.mu.Unlock()
 	s, why := b.link.State()
 	switch {
@@ -187,13 +197,10 @@ func (b *Backend) Serve(context.Context, *negotiate.Conn, *negotiate.Hello, []ne
 // Wanted implements backend.Backend.
 func (b *Backend) Wanted() bool {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	for _, t := range []*Topic{b.image, b.info, b.jpeg} {
-		if t != nil && t.Matched() {
-			return true
-		}
-	}
-	return false
+	lender := b.lender
+	wanted := matched(b.image.topic) != nil || matched(b.jpeg.topic) != nil || b.borrower == nil && matched(b.info.topic) != nil
+	b.mu.Unlock()
+	return wanted || lender != nil && lender.lent() != nil
 }
 
 // Subscribers implements backend.Backend. Zenoh tells whether anybody
@@ -205,9 +212,9 @@ func (b *Backend) Frames() uint64 {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	n := uint64(0)
-	for _, t := range []*Topic{b.image, b.info, b.jpeg} {
-		if t != nil {
-			n += t.counts.frames.Load()
+	for _, p := range b.places() {
+		if p.topic != nil {
+			n += p.topic.counts.frames.Load()
 		}
 	}
 	return n
@@ -218,13 +225,16 @@ func (b *Backend) Topics() []TopicStatus {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	out := []TopicStatus{}
-	for _, t := range []*Topic{b.image, b.info, b.jpeg} {
-		if t != nil {
-			out = append(out, t.status())
+	for _, p := range b.places() {
+		switch {
+		case p.topic != nil:
+			out = append(out, p.topic.status())
+		case p.problem != "":
+			out = append(out, TopicStatus{Topic: p.name, Type: p.typ.Name, Problem: p.problem})
 		}
 	}
 	if b.problem != "" {
-		out = append(out, TopicStatus{Topic: b.topic(), Problem: b.problem})
+		out = append(out, TopicStatus{Topic: b.pictures().name, Problem: b.problem})
 	}
 	return out
 }
@@ -236,5 +246,5 @@ func (b *Backend) String() string {
 	if b.next == nil {
 		return "nothing yet"
 	}
-	return fmt.Sprintf("%s: %v", b.topic(), b.next.plan)
+	return fmt.Sprintf("%s: %v", b.pictures().name, b.next.plan)
 }

@@ -256,9 +256,16 @@ func TestTransientLocal(t *testing.T) {
 	image := rg.topic(testTopic)
 	rg.publish(noise(g))
 	rg.next(image)
+	rg.until("it is counted", func() bool { return rg.status(testTopic).Frames == 1 })
+	if n := image.forgot.Load(); n != 0 {
+		t.Errorf("it was forgotten %d times while somebody subscribed", n)
+	}
 	if st := rg.status(testTopic); image.o.Cache != 1 || image.o.BestEffort || st.Copies != 1 {
 		t.Errorf("options %+v, status %+v", image.o, st)
 	}
+	// What comes from now on is not kept, so that the last one would grow old.
+	image.match(false)
+	rg.until("it is forgotten", func() bool { return image.forgot.Load() > 0 })
 }
 
 // The stream is there before the session, and says so.
@@ -291,23 +298,4 @@ func TestSessionComesLater(t *testing.T) {
 	if c := b.Candidate(); c.Reason != negotiate.ReasonRouterUnreachable {
 		t.Errorf("%+v", c)
 	}
-}
-
-// Of two streams with one topic the first has it, until it ends.
-func TestTopicIsTaken(t *testing.T) {
-	rg := newRig(t, nil)
-	g := geometry(t, frame.Mono8, 8, 8, 0)
-	rg.open(g)
-	rg.topic(testTopic)
-	other := New(rg.o, rg.link)
-	defer other.Close()
-	two := &rig{t: t, Backend: other, session: rg.session, link: rg.link}
-	two.open(g)
-	defer two.ring.Retire()
-	two.until("the second has a problem", func() bool {
-		c := other.Candidate()
-		return c.Reason == negotiate.ReasonNotOffered && strings.Contains(c.Detail, ErrTaken.Error())
-	})
-	rg.Close()
-	two.until("the second has the topic", func() bool { return len(other.Topics()) == 3 && other.Candidate().Reason == "" })
 }

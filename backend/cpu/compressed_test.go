@@ -56,7 +56,7 @@ func TestCompressed(t *testing.T) {
 				t.Errorf("%d bytes of %d, %q", len(m.Data), n, m.Format)
 			}
 		}
-		if st := rg.status(topic); st.Encoded != 0 || st.Copies != 0 || len(rg.Topics()) != 1 || rg.Topic() != topic {
+		if st := rg.status(topic); st.Encoded != 0 || st.Copies != 0 || len(rg.Topics()) != 2 || rg.Topic() != topic {
 			t.Errorf("status %+v", rg.Topics())
 		}
 	})
@@ -98,7 +98,7 @@ func TestCompressed(t *testing.T) {
 		}
 	})
 	t.Run("camera_info with it", func(t *testing.T) {
-		rg := newRig(t, func(o *Options) { o.JPEG, o.JPEGInfo = true, true })
+		rg := newRig(t, func(o *Options) { o.JPEG = true })
 		g, err := frame.NewCompressed(frame.JPEG, 64, 48, 4096)
 		if err != nil {
 			t.Fatal(err)
@@ -110,15 +110,5 @@ func TestCompressed(t *testing.T) {
 		if err := m.DecodeCDR(rg.next(info).value); err != nil || m.Width != 64 || m.Height != 48 || m.Header.Stamp.Nanos() != wall {
 			t.Errorf("%+v, %v", m, err)
 		}
-	})
-	t.Run("left to the camera", func(t *testing.T) {
-		rg := newRig(t, nil)
-		rg.open(geometry(t, frame.RGB8, 8, 8, 0))
-		rg.topic(topic)
-		rg.LeaveJPEG(true)
-		if rg.session.publisher(topic) != nil || rg.session.publisher("/front/color/camera_info") != nil {
-			t.Error("JPEG or camera_info is offered still")
-		}
-		rg.topic(testTopic)
 	})
 }

@@ -125,14 +125,15 @@ func newPlan(src frame.Geometry, color frame.Color, wanted frame.Encoding) (*pla
 
 // format is the text of a CompressedImage, by which compressed_image_transport
 // knows what to decode into: the encoding of the picture it was made of, and that
-// of what is in the JPEG. Of JPEG as captured, grey says which of the two it is.
+// of what is in the JPEG. JPEG as captured was made of no picture that anybody
+// has: of colour it is said to be of bgr8, as the decoders of ROS give it.
 func (p *plan) format(grey bool) string {
 	e := p.out.Encoding
 	switch {
 	case p.from == captured && grey:
 		e = frame.Mono8
 	case p.from == captured:
-		e = frame.BGR8 // in which the decoded stream beside it is published
+		e = frame.BGR8
 	}
 	if e == frame.Mono8 {
 		return string(e) + "; jpeg compressed "

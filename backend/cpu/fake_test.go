@@ -96,7 +96,10 @@ type fakePublisher struct {
 	slow    atomic.Bool
 	silent  atomic.Bool // keeps nothing: for tests of allocations
 	matched atomic.Bool
+	forgot  atomic.Int32
 }
+
+func (p *fakePublisher) Forget() { p.forgot.Add(1) }
 
 func (p *fakePublisher) match(yes bool) {
 	p.matched.Store(yes)
@@ -124,6 +127,9 @@ func (p *fakePublisher) Put(o Put) error {
 		select {
 		case p.puts <- v:
 		default:
+			if o.Done != nil {
+				o.Done(false)
+			}
 			return errFull
 		}
 	}

@@ -52,15 +52,24 @@ func (e *epoch) take() *hold {
 			return h
 		}
 		e.holds <- h
+		return nil
 	default:
-		// All the credit is out. The ring is asked all the same: having refused,
-		// it wakes us with the next release.
-		var none ring.Lease
-		if e.local.Take(&none) {
-			e.local.Release(none.Word)
-		}
+		return e.ask()
 	}
-	return nil
+}
+
+// ask asks the ring although all the credit was out: having refused, it wakes
+// us with the next release. One may have come just now, and then this is the
+// frame: the ring does not give it a second time.
+func (e *epoch) ask() *hold {
+	var lease ring.Lease
+	if !e.local.Take(&lease) {
+		return nil
+	}
+	h := <-e.holds // which went home before its lease did
+	h.lease = lease
+	h.users.Store(1)
+	return h
 }
 
 func (h *hold) retain() *hold {

@@ -6,14 +6,20 @@ package cpu
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 
 	"github.com/seed-3c7e7623/camd/ros2/graph"
 	"github.com/seed-3c7e7623/camd/ros2/msg"
 )
 
-// ErrTaken: another stream publishes the topic already.
-var ErrTaken = errors.New("topic is taken")
+var (
+	// ErrTaken: another stream publishes the topic already.
+	ErrTaken = errors.New("topic is taken")
+	// ErrAnyHash: messages cannot be kept for late subscribers under a key that
+	// is for every hash.
+	ErrAnyHash = errors.New("transient local durability needs the exact hash in the key")
+)
 
 // Link is the part of a ROS 2 graph that one session holds: its nodes, the
 // numbers of what it declares, and who publishes which topic. It is there before
@@ -22,6 +28,10 @@ type Link struct {
 	Domain    int
 	Namespace string // "" is /
 	Enclave   string
+	// AnyHash has topics published for subscribers of every hash of their type,
+	// also those of Humble, which knows none: * takes the hash's place in the
+	// keys. Tokens stay as they are.
+	AnyHash bool
 
 	mu      sync.Mutex
 	session Session
@@ -113,7 +123,14 @@ func (l *Link) endpoint(nodeName, topic string, t msg.Type, q graph.QoS, onMatch
 	if resolved.Durability == graph.TransientLocal {
 		o.Cache = resolved.Depth
 	}
-	if out.publisher, err = l.session.Publish(e.Key(), o); err != nil {
+	key := e.Key()
+	if l.AnyHash {
+		if o.Cache > 0 {
+			return nil, fmt.Errorf("%w: %s", ErrAnyHash, topic)
+		}
+		key = strings.TrimSuffix(key, t.Hash) + "*"
+	}
+	if out.publisher, err = l.session.Publish(key, o); err != nil {
 		return nil, err
 	}
 	if fresh {

@@ -41,6 +41,8 @@ type Publisher interface {
 	// Matching says whether anybody subscribes.
 	Matching() bool
 	Put(o Put) error
+	// Forget drops the samples that are kept for late subscribers.
+	Forget()
 }
 
 // Put is a sample: the value is Prefix and then Payload.
@@ -78,6 +80,7 @@ type zenohPublisher struct{ p *zenoh.Publisher }
 
 func (z *zenohPublisher) Matching() bool { return z.p.Matching() }
 func (z *zenohPublisher) Close() error   { return z.p.Close() }
+func (z *zenohPublisher) Forget()        { z.p.Forget() }
 
 func (z *zenohPublisher) Put(o Put) error {
 	return z.p.Put(context.Background(), o.Payload, &zenoh.PutOptions{Prefix: o.Prefix, Attachment: o.Attachment, Done: o.Done})

@@ -5,6 +5,7 @@ package cpu
 
 import (
 	"encoding/binary"
+	"sync"
 	"sync/atomic"
 
 	"github.com/seed-3c7e7623/camd/internal/linux"
@@ -16,7 +17,8 @@ import (
 // being sent, one that waits, and one that takes its place.
 const inFlight = 3
 
-// Topic publishes messages of one type. Put belongs to one goroutine.
+// Topic publishes messages of one type. Put may be called from any goroutine;
+// on a topic of pictures, which are not copied, one goroutine sends.
 type Topic struct {
 	name     string
 	typ      msg.Type
@@ -32,6 +34,10 @@ type Topic struct {
 
 	matched atomic.Bool
 	counts  counts
+
+	put   sync.Mutex // one puts
+	stamp int64      // of the last message that two publish in turn
+	by    *Backend   // that published it
 }
 
 type counts struct {
@@ -111,19 +117,56 @@ func (t *Topic) next() []byte {
 	return t.attachment
 }
 
-// Put sends a whole message, which is copied.
+// Put sends a whole message, which is copied, if somebody subscribes. With all
+// messages on their way it is left out, as [Topic.ready] says before.
 func (t *Topic) Put(message []byte) {
-	if t.endpoint.publisher.Put(Put{Payload: message, Attachment: t.next()}) != nil {
-		t.counts.replaced.Add(1)
-		return
-	}
-	t.counts.frames.Add(1)
-	t.counts.bytes.Add(uint64(len(message)))
+	t.put.Lock()
+	defer t.put.Unlock()
+	t.copied(message)
 }
 
-// ready says whether a parcel is there. If not, wake is called when one is.
+// putInTurn is Put of a message that b or another one publishes, whoever is
+// first: of two with one stamp the second is left out.
+func (t *Topic) putInTurn(b *Backend, stamp int64, message []byte) {
+	t.put.Lock()
+	defer t.put.Unlock()
+	if t.by != b && t.by != nil && t.stamp == stamp {
+		return
+	}
+	t.by, t.stamp = b, stamp
+	t.copied(message)
+}
+
+// copied sends a copy of a message. The mutex is held.
+func (t *Topic) copied(message []byte) {
+	if !t.matched.Load() {
+		return // and nothing is to be kept for who comes later
+	}
+	select {
+	case p := <-t.parcels:
+		data := p.room(len(message))
+		copy(data, message)
+		t.send(p, data)
+	default:
+		t.counts.replaced.Add(1)
+	}
+}
+
+// forget drops what is kept for late subscribers, if nobody subscribes: the
+// frames that come now are not kept, and an old one is worse than none. Who
+// subscribes gets what is newest then.
+func (t *Topic) forget() {
+	t.put.Lock()
+	defer t.put.Unlock()
+	if !t.matched.Load() {
+		t.endpoint.publisher.Forget()
+	}
+}
+
+// ready says whether a parcel is there. If not, wake is called when one is. No
+// topic is always ready.
 func (t *Topic) ready() bool {
-	if len(t.parcels) > 0 {
+	if t == nil || len(t.parcels) > 0 {
 		return true
 	}
 	t.starved.Store(true)

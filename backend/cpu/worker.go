@@ -5,6 +5,7 @@ package cpu
 
 import (
 	"github.com/seed-3c7e7623/camd/jpeg"
+	"github.com/seed-3c7e7623/camd/ros2/graph"
 	"github.com/seed-3c7e7623/camd/ros2/msg"
 )
 
@@ -13,23 +14,29 @@ const (
 	compressedSuffix = "/compressed"
 )
 
+// InfoTopic is the topic of camera_info beside a topic of pictures, where
+// image_transport looks for it.
+func InfoTopic(pictures string) string { return sibling(pictures, infoName) }
+
+// JPEGTopic is the topic of compressed pictures below one of pictures.
+func JPEGTopic(pictures string) string { return pictures + compressedSuffix }
+
 // worker is what the goroutine of a backend has for itself.
 type worker struct {
 	b       *Backend
 	epoch   *epoch // for which the topics are
-	info    []byte // the CameraInfo; its stamp is set anew each time
+	info    []byte // the CameraInfo; its stamp is set anew each time; nil: not known yet
+	loading chan loaded
 	encoder *jpeg.Encoder
 	own     []byte // the picture of which JPEG is made
 	pace    pace
-	left    bool   // b.left is closed
 	looked  *epoch // of whose JPEG is known whether it is grey
-	whole   bool   // every topic is as epoch wants it
 }
 
 // run is the goroutine of the backend.
 func (b *Backend) run() {
 	defer close(b.over)
-	leave := b.link.Join(b.signal)
+	leave := b.link.Join(b.renew)
 	defer leave()
 	defer b.w.end()
 	for {
@@ -38,8 +45,21 @@ func (b *Backend) run() {
 			return
 		case <-b.wake:
 		}
+		b.w.forget()
 		if e := b.w.settle(); e != nil && b.w.step(e) {
 			b.signal() // there may be a newer frame by now
+		}
+	}
+}
+
+// forget drops what is kept for late subscribers of topics without any.
+func (w *worker) forget() {
+	if w.b.o.QoS.Durability != graph.TransientLocal {
+		return
+	}
+	for _, p := range w.b.places() {
+		if p.topic != nil {
+			p.topic.forget()
 		}
 	}
 }
@@ -48,75 +68,79 @@ func (b *Backend) run() {
 // there is none, or no session.
 func (w *worker) settle() *epoch {
 	b := w.b
+	changed := b.changed.Swap(false)
 	b.mu.Lock()
-	e, noEncode, noInfo := b.next, b.noEncode, b.noInfo
+	e, pair := b.next, b.pairing
 	b.mu.Unlock()
-	if noEncode && !w.left {
-		w.whole = false
-		w.left = true
-		defer close(b.left)
-	}
 	if s, _ := b.link.State(); s == nil || e == nil {
-		return nil
+		return nil // who opens or makes one renews
 	}
-	if w.epoch == e && w.whole {
+	if w.info == nil && w.epoch == e {
+		w.calibrate(e, 0)
+	}
+	if w.epoch == e && !changed {
 		return e
 	}
 	p := e.plan
-	encodes := p.from == captured || p.from != noJPEG && !noEncode
-	image, ok := w.topic(&b.image, !p.src.Compressed(), b.o.Topic, msg.TypeImage)
-	info, okInfo := w.topic(&b.info, p.src.Compressed() && b.o.JPEGInfo || !p.src.Compressed() && !noInfo, sibling(b.o.Topic, infoName), msg.TypeCameraInfo)
-	compressed, okJPEG := w.topic(&b.jpeg, encodes, b.o.Topic+compressedSuffix, msg.TypeCompressedImage)
-	w.whole = ok && okInfo && okJPEG
+	encodes := p.from == captured || p.from != noJPEG && !pair.noEncode
+	// Who gives the topic up tells by the link.
+	if pair.after != nil && pair.after.encodes() {
+		encodes = false
+	}
+	image := w.place(&b.image, !p.src.Compressed())
+	info := w.place(&b.info, !pair.noInfo)
+	compressed := w.place(&b.jpeg, encodes)
 	if w.epoch == e && !image && !info && !compressed {
 		return e
 	}
+	fresh := w.epoch != e
 	w.epoch = e
-	w.info = w.cameraInfo(p) // may read a file: nobody waits for that
 	b.mu.Lock()
 	w.describe(p)
-	if w.whole {
-		b.problem = ""
-	}
-	at := b.topic()
+	at := b.pictures()
+	name, there := at.name, at.topic != nil
 	b.mu.Unlock()
-	if w.whole {
-		b.o.Log.Info("published for ROS 2", "stream", b.o.Stream, "topic", at, "pictures", p.String(), "qos", b.o.QoS.Describe())
+	if there && (fresh || image || compressed) {
+		b.o.Log.Info("published for ROS 2", "stream", b.o.Stream, "topic", name, "pictures", p.String(), "qos", b.o.QoS.Describe())
 	}
-	if p.note != "" {
-		b.o.Log.Warn("ros_encoding cannot be had", "stream", b.o.Stream, "err", p.note, "instead", p.out.Encoding)
+	if fresh {
+		w.info = nil
+		w.calibrate(e, calibrationTime)
+		if p.note != "" {
+			b.o.Log.Warn("ros_encoding cannot be had", "stream", b.o.Stream, "err", p.note, "instead", p.out.Encoding)
+		}
 	}
 	return e
 }
 
-// topic declares or takes back a topic as it is wanted, and reports whether it
-// is a new one, and whether it is now as wanted.
-func (w *worker) topic(at **Topic, want bool, name string, t msg.Type) (fresh, ok bool) {
+// place declares or takes back a topic as it is wanted, and reports whether it
+// is a new one.
+func (w *worker) place(at *place, want bool) (fresh bool) {
 	b := w.b
-	b.mu.Lock()
-	old := *at
-	b.mu.Unlock()
-	switch {
+	switch old := at.topic; { // which only this goroutine sets
 	case old == nil && want:
-		made, err := NewTopic(b.link, NodeName(b.o.Camera), name, t, b.o.QoS, b.signal)
-		b.mu.Lock()
-		defer b.mu.Unlock()
+		made, err := NewTopic(b.link, NodeName(b.o.Camera), at.name, at.typ, b.o.QoS, b.rematched)
+		problem := ""
 		if err != nil {
-			if b.problem != err.Error() {
-				b.o.Log.Warn("topic is not published", "stream", b.o.Stream, "topic", name, "err", err)
-			}
-			b.problem = err.Error()
-			return false, false
+			problem = err.Error()
 		}
-		*at = made
-		return true, true
-	case old != nil && !want:
 		b.mu.Lock()
-		*at = nil
+		known := at.problem == problem
+		at.topic, at.problem = made, problem
 		b.mu.Unlock()
-		old.Close()
+		if err != nil && !known {
+			b.o.Log.Warn("topic is not published", "stream", b.o.Stream, "topic", at.name, "err", err)
+		}
+		return err == nil
+	case !want:
+		b.mu.Lock()
+		at.topic, at.problem = nil, ""
+		b.mu.Unlock()
+		if old != nil {
+			old.Close()
+		}
 	}
-	return false, true
+	return false
 }
 
 // sibling is the name beside a topic, as image_transport finds it.
@@ -134,14 +158,14 @@ func sibling(topic, name string) string {
 func (w *worker) describe(p *plan) {
 	b := w.b
 	header := msg.Header{FrameID: b.o.FrameID}
-	if t := b.image; t != nil {
+	if t := b.image.topic; t != nil {
 		m := msg.Image{
 			Header: header, Height: uint32(p.out.Height), Width: uint32(p.out.Width),
 			Encoding: string(p.out.Encoding), Step: uint32(p.out.Step),
 		}
 		t.prefix, t.encoding = m.AppendPrefix(nil, p.out.Size()), string(p.out.Encoding)
 	}
-	if t := b.jpeg; t != nil {
+	if t := b.jpeg.topic; t != nil {
 		w.describeJPEG(t, p.format(false))
 	}
 }
@@ -151,28 +175,10 @@ func (w *worker) describeJPEG(t *Topic, format string) {
 	t.prefix, t.encoding = m.AppendPrefix(nil, 0), m.Format
 }
 
-// cameraInfo is the CameraInfo of all frames of the epoch.
-func (w *worker) cameraInfo(p *plan) []byte {
-	o := &w.b.o
-	m := msg.CameraInfo{Width: uint32(p.src.Width), Height: uint32(p.src.Height)}
-	if o.Info != nil {
-		m = o.Info(p.src.Width, p.src.Height)
-	}
-	m.Header = msg.Header{FrameID: o.FrameID}
-	return m.AppendCDR(nil)
-}
-
 // end takes everything back.
 func (w *worker) end() {
-	b := w.b
-	b.mu.Lock()
-	topics := []*Topic{b.image, b.info, b.jpeg}
-	b.image, b.info, b.jpeg = nil, nil, nil
-	b.mu.Unlock()
-	for _, t := range topics {
-		if t != nil {
-			t.Close()
-		}
+	for _, p := range w.b.places() {
+		w.place(p, false)
 	}
 	if w.encoder != nil {
 		w.encoder.Close()
@@ -183,10 +189,11 @@ func (w *worker) end() {
 func (w *worker) step(e *epoch) bool {
 	b := w.b
 	// Only this goroutine changes them, so that they are read without the mutex.
-	image, info, compressed := matched(b.image), matched(b.info), matched(b.jpeg)
+	image, compressed := matched(b.image.topic), matched(b.jpeg.topic)
+	info := w.infoBeside(image)
 	wanted := image != nil || info != nil || compressed != nil
 	e.local.Want(wanted)
-	if !wanted || image != nil && !image.ready() || compressed != nil && !compressed.ready() {
+	if !wanted || !image.ready() || !info.ready() || !compressed.ready() {
 		return false
 	}
 	h := e.take()
@@ -201,7 +208,7 @@ func (w *worker) step(e *epoch) bool {
 	nanos := b.o.Stamp.HeaderNanos(m)
 	if info != nil {
 		setStamp(w.info, nanos)
-		info.Put(w.info)
+		info.putInTurn(b, nanos, w.info)
 	}
 	var pixels []byte
 	if image != nil {
@@ -213,6 +220,25 @@ func (w *worker) step(e *epoch) bool {
 		w.compressed(e, h, compressed, pixels)
 	}
 	return true
+}
+
+// infoBeside is the topic of camera_info that goes with the frame, of which an
+// Image is published or not.
+func (w *worker) infoBeside(image *Topic) *Topic {
+	b := w.b
+	if w.info == nil {
+		return nil
+	}
+	b.mu.Lock()
+	lender, borrower := b.lender, b.borrower
+	b.mu.Unlock()
+	switch {
+	case lender != nil:
+		return lender.lent()
+	case borrower != nil && image == nil:
+		return nil
+	}
+	return matched(b.info.topic)
 }
 
 func matched(t *Topic) *Topic {

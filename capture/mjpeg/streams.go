@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/frame"
+	"github.com/seed-3c7e7623/camd/internal/linux"
 	"github.com/seed-3c7e7623/camd/jpeg"
 )
 
@@ -254,9 +255,19 @@ func (s *Streams) acquire(w capture.Writer) (*capture.Slot, error) {
 	return slot, err
 }
 
-// Publish publishes what was taken. Both streams get the same stamp.
+// Publish publishes what was taken. Both streams get the same stamp bit for bit,
+// with nothing left for each to fill in by itself: subscribers find what belongs
+// together by their times.
 func (s *Streams) Publish(st capture.Stamp) {
 	came := st.CopiedBytes
+	now, wall := linux.Now()
+	st.PublishNanos = now
+	if st.CaptureNanos == 0 {
+		st.CaptureNanos = now
+	}
+	if st.WallNanos == 0 {
+		st.WallNanos = wall - (now - st.CaptureNanos)
+	}
 	if slot := s.packedSlot; slot != nil {
 		s.packedSlot = nil
 		st.Bytes, st.CopiedBytes = s.bytes, came+s.copied

@@ -174,7 +174,7 @@ func TestWorkOnDemand(t *testing.T) {
 				if err := s.Take(packets[i]); err != nil {
 					t.Fatal(err)
 				}
-				s.Publish(capture.Stamp{DriverSequence: uint64(i), CaptureNanos: int64(i), Flags: frame.Replayed})
+				s.Publish(capture.Stamp{DriverSequence: uint64(i), CaptureNanos: int64(i) + 1, Flags: frame.Replayed})
 			}
 			if n := s.Counts(); n.Decoded != c.decoded || n.Copied != c.copied {
 				t.Errorf("%+v, want %d decoded and %d copied", n, c.decoded, c.copied)
@@ -190,7 +190,7 @@ func TestWorkOnDemand(t *testing.T) {
 			}
 			for i, f := range all["color"].frames {
 				st := all["color"].stamps[i]
-				if !bytes.Equal(f, decoded(t, packets[i], frame.BGR8, 64, 48)) || st.DriverSequence != uint64(i) || st.CaptureNanos != int64(i) {
+				if !bytes.Equal(f, decoded(t, packets[i], frame.BGR8, 64, 48)) || st.DriverSequence != uint64(i) || st.CaptureNanos != int64(i)+1 {
 					t.Errorf("picture %d is not what the decoder makes; %+v", i, st)
 				}
 			}
@@ -200,6 +200,31 @@ func TestWorkOnDemand(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Whatever the source leaves open, the times of a picture are the same on both
+// streams.
+func TestTimesAreTheSame(t *testing.T) {
+	a, all := watch("color", "color/jpeg")
+	s := open(t, a, Config{Width: 64, Height: 48})
+	given := []capture.Stamp{{}, {CaptureNanos: 5}, {WallNanos: 7}, {CaptureNanos: 8, WallNanos: 9}}
+	for i, st := range given {
+		if err := s.Take(picture(t, 64, 48, i)); err != nil {
+			t.Fatal(err)
+		}
+		s.Publish(st)
+	}
+	for i, st := range given {
+		p, j := all["color"].stamps[i], all["color/jpeg"].stamps[i]
+		if p.CaptureNanos != j.CaptureNanos || p.WallNanos != j.WallNanos || p.PublishNanos != j.PublishNanos ||
+			p.CaptureNanos == 0 || p.WallNanos == 0 || p.PublishNanos == 0 ||
+			st.CaptureNanos != 0 && p.CaptureNanos != st.CaptureNanos || st.WallNanos != 0 && p.WallNanos != st.WallNanos {
+			t.Errorf("%+v and %+v of %+v", p, j, st)
+		}
+		if i > 0 && p.PublishNanos == all["color"].stamps[i-1].PublishNanos {
+			t.Errorf("picture %d was handed over when the one before was", i)
+		}
 	}
 }
 

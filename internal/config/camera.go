@@ -154,6 +154,13 @@ func (l *loader) settle(c *camera, names []string) []string {
 		l.blame(c, err)
 		ok = false
 	}
+	if ok && l.cfg.Zenoh.Enabled != EnabledNo && bool(l.cfg.ROS2.Enabled) {
+		n := daemon.Network{Namespace: string(l.cfg.ROS2.Namespace), AnyHash: bool(l.cfg.ROS2.AnyHash)}
+		if err := n.CheckCamera(spec); err != nil {
+			l.blame(c, err)
+			ok = false
+		}
+	}
 	if !ok || c.broken {
 		return paths(c, known)
 	}

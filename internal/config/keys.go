@@ -28,6 +28,7 @@ const (
 	keyROSDomain      = "ros2.domain"
 	keyROSNamespace   = "ros2.namespace"
 	keyROSDiagnostics = "ros2.diagnostics"
+	keyROSAnyHash     = "ros2.any_hash"
 	keyROSEnclave     = "ros2.enclave"
 )
 
@@ -54,7 +55,7 @@ func daemonKeys() []string {
 	return []string{
 		keyRuntimeDir, keyAllowUIDs, keyLogLevel, keyLogFormat,
 		keyZenohEnabled, keyZenohConfig, keyZenohOverride, keyZenohConnect,
-		keyROSEnabled, keyROSDomain, keyROSNamespace, keyROSDiagnostics, keyROSEnclave,
+		keyROSEnabled, keyROSDomain, keyROSNamespace, keyROSDiagnostics, keyROSAnyHash, keyROSEnclave,
 	}
 }
 

@@ -242,7 +242,7 @@ func (l *loader) daemon() {
 		keyLogLevel: &l.cfg.LogLevel, keyLogFormat: &l.cfg.LogFormat,
 		keyZenohEnabled: &z.Enabled, keyZenohConnect: &z.Connect, keyZenohConfig: &z.Config, keyZenohOverride: &z.Override,
 		keyROSEnabled: &r.Enabled, keyROSDomain: &r.Domain, keyROSNamespace: &r.Namespace,
-		keyROSDiagnostics: &r.Diagnostics, keyROSEnclave: &r.Enclave,
+		keyROSDiagnostics: &r.Diagnostics, keyROSAnyHash: &r.AnyHash, keyROSEnclave: &r.Enclave,
 	}
 	for _, key := range daemonKeys() {
 		v := values[key]

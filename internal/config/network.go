@@ -71,6 +71,7 @@ type ROS2 struct {
 	Domain      Domain
 	Namespace   Namespace // of the nodes, one a camera
 	Diagnostics Bool      // publish /diagnostics
+	AnyHash     Bool      // publish for subscribers with any hash of a type, or none as on Humble
 	Enclave     Namespace // of security; / is none
 }
 

@@ -146,6 +146,9 @@ func (l limits) memory(held, local int) (slots, budget int, tight bool) {
 func newCamera(d *Daemon, spec capture.Spec) (*camera, error) {
 	l, err := takeLimits(&spec)
 	out, outErr := takeOutputs(&spec)
+	if outErr == nil {
+		outErr = d.Network.check(spec.Name, out)
+	}
 	if err = errors.Join(err, outErr); err != nil {
 		return nil, fmt.Errorf("camera %s: %w", spec.Name, err)
 	}
@@ -200,8 +203,8 @@ func (c *camera) stream(name string) *stream {
 		}
 	}
 	s := newStream(c, name)
+	c.share(s)
 	c.streams = append(c.streams, s)
-	c.shareTopics(c.streams)
 	return s
 }
 

@@ -3,6 +3,12 @@
 
 package daemon
 
+import (
+	"sync"
+
+	"github.com/seed-3c7e7623/camd/capture"
+)
+
 // decimator leaves frames out so that, in the long run, no more than one a
 // period passes: the time between stamps is credit, a frame that passes costs a
 // period, and no more than two periods are kept, so that after a pause at most
@@ -45,4 +51,31 @@ func (d *decimator) pass(stamp int64) bool {
 	}
 	d.credit -= d.period
 	return true
+}
+
+// rarer is the decimator of a stream, or of several of one camera with the same
+// rate: of a picture that goes out on all of them, all leave the same ones out.
+type rarer struct {
+	mu sync.Mutex
+	decimator
+	picture int64 // PublishNanos of the last one that went out on several
+	passed  bool  // that one
+}
+
+// expect is that of the decimator.
+func (r *rarer) expect(interval int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.decimator.expect(interval)
+}
+
+// pass reports whether the picture with this stamp passes.
+func (r *rarer) pass(st *capture.Stamp) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if st.PublishNanos != 0 && st.PublishNanos == r.picture {
+		return r.passed
+	}
+	r.picture, r.passed = st.PublishNanos, r.decimator.pass(st.CaptureNanos)
+	return r.passed
 }

@@ -53,7 +53,7 @@ func (g *diagnostics) run(ctx context.Context) {
 	tick := time.NewTicker(diagnosticsPeriod)
 	defer tick.Stop()
 	tick.Stop()
-	running := false
+	running, problem := false, ""
 	for {
 		select {
 		case <-ctx.Done():
@@ -65,11 +65,16 @@ func (g *diagnostics) run(ctx context.Context) {
 			if s, _ := link.State(); s == nil {
 				continue
 			}
-			var err error
-			if topic, err = cpu.NewTopic(link, diagnosticsNode, diagnosticsTopic, msg.TypeDiagnosticArray, graph.ReliableDepth(1), signal); err != nil {
-				g.d.log.Warn("no diagnostics", "err", err)
-				return
+			made, err := cpu.NewTopic(link, diagnosticsNode, diagnosticsTopic, msg.TypeDiagnosticArray, graph.ReliableDepth(1), signal)
+			if err != nil {
+				// The link tells when the topic is free.
+				if problem != err.Error() {
+					problem = err.Error()
+					g.d.log.Warn("no diagnostics for now", "err", err)
+				}
+				continue
 			}
+			topic = made
 		}
 		switch matched := topic.Matched(); {
 		case matched && !running:

@@ -28,6 +28,9 @@ type Network struct {
 	Namespace   string // of the nodes
 	Enclave     string // of security
 	Diagnostics bool   // publish /diagnostics
+	// AnyHash publishes for subscribers with any hash of a type, also those of
+	// Humble, which have none. No camera may then be transient local.
+	AnyHash bool
 }
 
 // network is the session while the daemon runs. It stays the same while routers
@@ -50,7 +53,7 @@ const closeTime = 500 * time.Millisecond
 func newNetwork(n Network, log *slog.Logger) *network {
 	return &network{
 		Network: n, log: log, open: make(chan struct{}),
-		link: &cpu.Link{Domain: n.Domain, Namespace: n.Namespace, Enclave: n.Enclave},
+		link: &cpu.Link{Domain: n.Domain, Namespace: n.Namespace, Enclave: n.Enclave, AnyHash: n.AnyHash},
 	}
 }
 

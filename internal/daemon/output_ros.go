@@ -9,7 +9,6 @@ import (
 
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/frame"
-	"github.com/seed-3c7e7623/camd/ros2/graph"
 )
 
 // rosOutput is what subscribers of ROS 2 see of a stream.
@@ -75,7 +74,7 @@ func readROS(o *capture.Options, def rosOutput) rosOutput {
 		o.RefuseKey("jpeg.max_rate", "option jpeg.max_rate=%g: want at least %g frames per second, or 0 for all", out.jpegRate, leastRate)
 	}
 	if out.topic != "" {
-		if _, err := graph.ResolveTopic("/", "node", out.topic); err != nil {
+		if _, err := resolveTopic("/", "node", out.topic); err != nil {
 			o.RefuseKey("topic", "option topic: %w", err)
 		}
 	}

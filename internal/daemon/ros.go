@@ -4,6 +4,7 @@
 package daemon
 
 import (
+	"cmp"
 	"fmt"
 	"log/slog"
 	"slices"
@@ -31,18 +32,29 @@ func (q rosQoS) profile() graph.QoS {
 	return graph.SensorData()
 }
 
-// imageTopic is the name of a stream's pictures, in the namespace of the link.
-// Frames of the camera's own JPEG go with the stream that is made of them.
-func imageTopic(l *cpu.Link, camera, stream string, o rosOutput) (string, error) {
+// imageTopic is the name of a stream's pictures, in a namespace. Frames of the
+// camera's own JPEG go with the stream that is made of them.
+func imageTopic(namespace, camera, stream string, o rosOutput) (string, error) {
 	name := o.topic
 	if name == "" {
 		name = cpu.TopicName(camera, strings.TrimSuffix(stream, mjpeg.Suffix))
 	}
-	namespace := l.Namespace
-	if namespace == "" {
-		namespace = "/"
+	return resolveTopic(namespace, cpu.NodeName(camera), name)
+}
+
+// resolveTopic makes the name of a topic of pictures fully qualified. It fails
+// with graph.ErrName, also if a sibling's name would be too long.
+func resolveTopic(namespace, node, name string) (string, error) {
+	topic, err := graph.ResolveTopic(cmp.Or(namespace, "/"), node, name)
+	if err != nil {
+		return "", err
 	}
-	return graph.ResolveTopic(namespace, cpu.NodeName(camera), name)
+	for _, sibling := range []string{cpu.JPEGTopic(topic), cpu.InfoTopic(topic)} {
+		if err := graph.ValidateTopic(sibling); err != nil {
+			return "", err
+		}
+	}
+	return topic, nil
 }
 
 // newCPU is the way out of a stream over Zenoh; nil if it has none.
@@ -51,13 +63,13 @@ func newCPU(c *camera, full, stream string, out output) *cpu.Backend {
 		return nil
 	}
 	link := c.d.network.link
-	topic, err := imageTopic(link, c.spec.Name, stream, out.ros)
+	topic, err := imageTopic(link.Namespace, c.spec.Name, stream, out.ros)
 	if err != nil {
 		c.log.Warn("stream is not published for ROS 2", "stream", full, "err", err)
 		return nil
 	}
 	return cpu.New(cpu.Options{
-		Stream: full, Camera: c.spec.Name, Topic: topic, JPEG: strings.HasSuffix(stream, mjpeg.Suffix), JPEGInfo: c.sharesInfo(stream), QoS: out.ros.qos.profile(), Encoding: out.ros.encoding,
+		Stream: full, Camera: c.spec.Name, Topic: topic, JPEG: strings.HasSuffix(stream, mjpeg.Suffix), QoS: out.ros.qos.profile(), Encoding: out.ros.encoding,
 		FrameID: out.frameID, Stamp: out.stamp, Info: calibrated(out.ros.cameraInfo, c.log.With("stream", full)),
 		Quality: out.ros.jpegQuality, MaxRate: out.ros.jpegRate, HoldFor: c.limits.evictAfter, Log: c.log,
 	}, link)
@@ -89,28 +101,34 @@ func cameraInfo(c calib.Calibration) msg.CameraInfo {
 	}
 }
 
-// sharesInfo says whether the camera's own JPEG has the CameraInfo of the stream
-// that is decoded from it: then who wants that and compressed pictures has no
-// frame decoded. Both must be of the same size, time and place.
-func (c *camera) sharesInfo(stream string) bool {
-	packed, decoded := c.output.of(stream), c.output.of(strings.TrimSuffix(stream, mjpeg.Suffix))
-	return strings.HasSuffix(stream, mjpeg.Suffix) &&
-		max(packed.downscale, decoded.downscale) <= 1 && packed.maxRate == decoded.maxRate && packed.stamp == decoded.stamp &&
-		packed.frameID == decoded.frameID && packed.ros.cameraInfo == decoded.ros.cameraInfo && packed.ros.qos == decoded.ros.qos
-}
-
-// shareTopics settles which of a camera's streams publishes compressed pictures:
-// the camera's own JPEG, where there is one.
-func (c *camera) shareTopics(streams []*stream) {
-	for _, s := range streams {
-		name, isJPEG := strings.CutSuffix(s.name, mjpeg.Suffix)
-		if !isJPEG || s.cpu == nil {
-			continue
-		}
-		for _, other := range streams {
-			if other.name == name && other.cpu != nil {
-				other.cpu.LeaveJPEG(c.sharesInfo(strings.TrimPrefix(s.name, c.spec.Name+"/")))
-			}
+// share has the streams of one camera that go out of the same pictures, its own
+// JPEG and what is decoded from it, know of each other. mu is held.
+func (c *camera) share(s *stream) {
+	for _, other := range c.streams {
+		switch {
+		case other.name+mjpeg.Suffix == s.name:
+			pair(s, other)
+		case s.name+mjpeg.Suffix == other.name:
+			pair(other, s)
 		}
 	}
+}
+
+// pair waits for nothing.
+func pair(captured, decoded *stream) {
+	if captured.output.maxRate == decoded.output.maxRate {
+		one := decoded.decimator()
+		captured.mu.Lock()
+		captured.rarer = one
+		captured.mu.Unlock()
+	}
+	if captured.cpu != nil && decoded.cpu != nil {
+		cpu.Pair(captured.cpu, decoded.cpu, sameInfo(captured.output, decoded.output))
+	}
+}
+
+// sameInfo says whether the CameraInfo of the camera's own JPEG and that of the
+// stream that is decoded from it have only other times.
+func sameInfo(captured, decoded output) bool {
+	return max(captured.downscale, decoded.downscale) <= 1 && captured.frameID == decoded.frameID && captured.ros.cameraInfo == decoded.ros.cameraInfo
 }

@@ -38,7 +38,7 @@ type stream struct {
 	writer  *writer
 	seq     uint64 // of the last frame, published or dropped
 	meta    frame.Meta
-	rarer   decimator
+	rarer   *rarer
 	carried frame.Flags // of frames that were left out, for the next one
 	counts  counts
 	dropped map[capture.DropReason]uint64
@@ -57,7 +57,7 @@ func newStream(c *camera, name string) *stream {
 	s := &stream{
 		name: c.spec.Name + "/" + name, camera: c, output: c.output.of(name), dropped: make(map[capture.DropReason]uint64),
 	}
-	s.rarer.period = int64(s.output.period())
+	s.rarer = &rarer{decimator: decimator{period: int64(s.output.period())}}
 	s.shm = &shm.Backend{
 		Stream: s.name, Session: c.d.session, Info: s.info,
 		DefaultCredit: c.limits.credit, MaxCredit: ring.MaxCredit,
@@ -235,6 +235,10 @@ func copies(st capture.Stamp) uint64 {
 func (w *writer) publish(slot *capture.Slot, st capture.Stamp, copies uint64, copied int) {
 	// Both clocks at once: what is read after ready is latency to the readers.
 	ready, wall := linux.Now()
+	if st.PublishNanos != 0 {
+		wall -= ready - st.PublishNanos
+		ready = st.PublishNanos
+	}
 	s := w.s
 	s.mu.Lock()
 	s.seq++
@@ -254,7 +258,7 @@ func (w *writer) publish(slot *capture.Slot, st capture.Stamp, copies uint64, co
 	if m.WallNanos == 0 {
 		m.WallNanos = wall - (ready - m.CaptureNanos)
 	}
-	w.ring.Publish(slot.Index, m)
+	w.ring.PublishAt(slot.Index, m, st.PublishNanos)
 	s.counts.published++
 	s.counts.copied += copies
 	s.counts.copiedByte += uint64(st.CopiedBytes + copied)
@@ -265,20 +269,27 @@ func (w *writer) publish(slot *capture.Slot, st capture.Stamp, copies uint64, co
 // due reports whether the frame is to be published. One that max_rate leaves
 // out is no loss: it takes no number, so that subscribers see no gap.
 func (s *stream) due(st *capture.Stamp) bool {
-	if s.rarer.period == 0 {
+	rarer := s.decimator()
+	if rarer.period == 0 {
 		return true
 	}
 	if st.CaptureNanos == 0 {
 		st.CaptureNanos = linux.Monotonic()
 	}
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.rarer.pass(st.CaptureNanos) {
+	if rarer.pass(st) {
 		return true
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.counts.decimated++
 	s.carried |= st.Flags & frame.Discontinuity
 	return false
+}
+
+func (s *stream) decimator() *rarer {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.rarer
 }
 
 // skip passes over a frame that nobody gets, but not over the break before it.
