@@ -5,18 +5,18 @@ package config
 
 import (
 	"errors"
-	"os"
 	"strings"
 
 	"github.com/seed-3c7e7623/camd/calib"
 	zenoh "github.com/seed-3c7e7623/camd/zenoh/config"
+	"github.com/seed-3c7e7623/camd/zenoh/link"
 )
 
 // keyCameraInfo is the file of a camera's or stream's calibration.
 const keyCameraInfo = "camera_info"
 
 // CheckFiles reads the files that the settings name: Zenoh's, with the
-// certificates in it, and the cameras' calibrations. It fails with [*Error].
+// certificates and users in it, and the cameras' calibrations. It fails with [*Error].
 // Each problem has the place of the setting and, in its text, that in the file.
 func (c *Config) CheckFiles() error {
 	r := &report{lines: c.lines}
@@ -40,24 +40,33 @@ func (c *Config) checkZenoh(r *report) {
 		r.add(where, "%s: %s", keyZenohConfig, err)
 		return
 	}
-	if _, err := session.TLS.Link(); err != nil {
+	tls, err := session.TLS.Link()
+	if err != nil {
 		r.add(where, "%s: %s", keyZenohConfig, err)
+		return
 	}
+	fine := true
 	for _, file := range [][2]string{
 		{"root_ca_certificate", session.TLS.RootCA},
 		{"connect_certificate", session.TLS.ConnectCertificate},
 		{"connect_private_key", session.TLS.ConnectKey},
+		{"listen_certificate", session.TLS.ListenCertificate},
+		{"listen_private_key", session.TLS.ListenKey},
 	} {
 		key, path := "transport/link/tls/"+file[0], file[1]
 		if path == "" {
 			continue
 		}
-		f, err := os.Open(path)
-		if err != nil {
+		if _, err := (link.PEM{File: path}).Read(); err != nil {
 			r.add(where, "%s: %s: %s%s", keyZenohConfig, key, err, source(session, key))
-			continue
+			fine = false
 		}
-		f.Close()
+	}
+	if err := tls.Check(); err != nil && fine {
+		r.add(where, "%s: transport/link/tls: %s", keyZenohConfig, err)
+	}
+	if _, err := session.Users(); err != nil {
+		r.add(where, "%s: %s%s", keyZenohConfig, err, source(session, "transport/auth/usrpwd/dictionary_file"))
 	}
 }
 

@@ -6,28 +6,25 @@ package config
 import (
 	"errors"
 	"fmt"
-	"io"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/seed-3c7e7623/camd/zenoh/link"
 )
 
 // ErrSetting reports a key that is not known or a value that does not fit.
 var ErrSetting = errors.New("invalid setting")
 
-// LoadFile takes settings from a file in JSON5, Zenoh's format.
+// LoadFile takes settings from a file in JSON5, Zenoh's format. It waits for
+// nobody but a pipe's writer, and for that two seconds at most; devices are
+// refused.
 func (c *Config) LoadFile(path string) error {
 	switch filepath.Ext(path) {
 	case ".yaml", ".yml", ".toml":
 		return fmt.Errorf("%w: %s: only JSON5 is read", ErrSetting, path)
 	}
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	text, err := io.ReadAll(io.LimitReader(f, maxText+1))
+	text, err := link.ReadFileOrPipe(path, maxText)
 	if err != nil {
 		return err
 	}

@@ -8,10 +8,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/seed-3c7e7623/camd/zenoh/link"
 )
 
 // Scout says how other nodes are found.
@@ -265,18 +266,20 @@ func peerSettings() []setting {
 	}
 }
 
+// maxUsers bounds the file of users, in bytes.
+const maxUsers = 1 << 20
+
 // Users reads who may connect to us; nil: anybody.
 func (c *Config) Users() (map[string]string, error) {
 	if c.UsersFile == "" {
 		return nil, nil
 	}
-	f, err := os.Open(c.UsersFile)
+	text, err := link.ReadFile(c.UsersFile, maxUsers)
 	if err != nil {
 		return nil, fmt.Errorf("transport/auth/usrpwd/dictionary_file: %w", err)
 	}
-	defer f.Close()
 	users := map[string]string{}
-	lines := bufio.NewScanner(f)
+	lines := bufio.NewScanner(bytes.NewReader(text))
 	for n := 1; lines.Scan(); n++ {
 		line := strings.TrimSpace(lines.Text())
 		if line == "" {

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"net"
-	"os"
 )
 
 // ErrTLS reports settings of TLS that do not fit together or cannot be read.
@@ -24,11 +23,12 @@ type PEM struct {
 // IsZero says whether nothing is given.
 func (p PEM) IsZero() bool { return p.File == "" && len(p.Data) == 0 }
 
-func (p PEM) read() ([]byte, error) {
+// Read returns the text. It fails with [ErrFile] or the error of the file system.
+func (p PEM) Read() ([]byte, error) {
 	if len(p.Data) > 0 {
 		return p.Data, nil
 	}
-	return os.ReadFile(p.File)
+	return ReadFile(p.File, maxPEM)
 }
 
 // TLS says whom to trust and who to be.
@@ -43,6 +43,19 @@ type TLS struct {
 	ServerKey         PEM
 	// Mutual lets only those in whose certificate RootCA signed.
 	Mutual bool
+}
+
+// Check reads all that is named, and fails with [ErrTLS] if something is no
+// certificate or key, or they do not fit together.
+func (o *TLS) Check() error {
+	_, err := o.roots()
+	if err == nil {
+		_, err = pair("own certificate", o.Certificate, o.Key)
+	}
+	if err == nil {
+		_, err = pair("certificate for listening", o.ServerCertificate, o.ServerKey)
+	}
+	return err
 }
 
 func (o *TLS) config(e Endpoint) (*tls.Config, error) {
@@ -85,7 +98,7 @@ func (o *TLS) roots() (*x509.CertPool, error) {
 	if o.RootCA.IsZero() {
 		return nil, nil
 	}
-	pem, err := o.RootCA.read()
+	pem, err := o.RootCA.Read()
 	if err != nil {
 		return nil, fmt.Errorf("%w: root CA: %w", ErrTLS, err)
 	}
@@ -104,11 +117,11 @@ func pair(what string, c, k PEM) ([]tls.Certificate, error) {
 	if c.IsZero() {
 		return nil, nil
 	}
-	cert, err := c.read()
+	cert, err := c.Read()
 	if err != nil {
 		return nil, fmt.Errorf("%w: %s: %w", ErrTLS, what, err)
 	}
-	key, err := k.read()
+	key, err := k.Read()
 	if err != nil {
 		return nil, fmt.Errorf("%w: key of the %s: %w", ErrTLS, what, err)
 	}
