@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net/netip"
 	"slices"
+	"strings"
 
 	"github.com/seed-3c7e7623/camd/zenoh/config"
 	"github.com/seed-3c7e7623/camd/zenoh/link"
@@ -25,7 +26,7 @@ type Hello struct {
 
 // String is the form in which Zenoh's own examples show it.
 func (h Hello) String() string {
-	return fmt.Sprintf("Hello { zid: %v, whatami: %v, locators: %q }", h.ZID, h.Role, h.Locators)
+	return fmt.Sprintf("Hello { zid: %v, whatami: %v, locators: [%s] }", h.ZID, h.Role, strings.Join(h.Locators, ", "))
 }
 
 // Scout looks for nodes of some roles by multicast, as c says (nil: the built-in

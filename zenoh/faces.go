@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 
 	"github.com/seed-3c7e7623/camd/zenoh/transport"
@@ -165,7 +166,11 @@ func (s *Session) lose(f *face, err error) {
 	}
 	s.mu.Unlock()
 	if err != nil {
-		s.log.Warn("zenoh connection lost", "endpoint", f.endpoint.String(), "remote", f.t.Remote().String(), "err", err)
+		level := slog.LevelWarn
+		if f.accepted && errors.Is(err, transport.ErrClosed) {
+			level = slog.LevelInfo // others come and go
+		}
+		s.log.Log(s.ctx, level, "zenoh connection lost", "endpoint", f.endpoint.String(), "remote", f.t.Remote().String(), "err", err)
 	}
 	for _, q := range queries {
 		q.lost(f)

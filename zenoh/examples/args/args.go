@@ -40,8 +40,8 @@ func New(name string) *Example {
 	e := &Example{FlagSet: pflag.NewFlagSet(name, pflag.ContinueOnError)}
 	e.SortFlags = false
 	e.StringVarP(&e.file, "config", "c", "", "a configuration file (JSON5)")
-	e.StringVarP(&e.mode, "mode", "m", "", "the session's mode: client")
-	e.StringArrayVarP(&e.connect, "connect", "e", nil, "endpoints to connect to [default: "+Router+"]")
+	e.StringVarP(&e.mode, "mode", "m", "", "the session's mode: client, peer or auto")
+	e.StringArrayVarP(&e.connect, "connect", "e", nil, "endpoints to connect to [default of clients: "+Router+"]")
 	e.StringArrayVarP(&e.listen, "listen", "l", nil, "endpoints to listen on")
 	e.StringArrayVar(&e.set, "cfg", nil, "a setting as KEY:VALUE, for example transport/link/tx/lease:60000")
 	e.BoolVar(&e.noScouting, "no-multicast-scouting", false, "do not look for nodes by multicast")
@@ -53,9 +53,9 @@ func New(name string) *Example {
 // errDone ends a program without a complaint.
 var errDone = errors.New("done")
 
-// config puts file, environment and flags together, the later above the
+// Config puts file, environment and flags together, the later above the
 // earlier.
-func (e *Example) config() (*config.Config, error) {
+func (e *Example) Config() (*config.Config, error) {
 	c := config.New()
 	if err := c.LoadEnv(os.Getenv); err != nil {
 		return nil, err
@@ -79,8 +79,17 @@ func (e *Example) config() (*config.Config, error) {
 			return nil, err
 		}
 	}
+	if e.noScouting {
+		if err := c.Set("scouting/multicast/enabled", "false", "--no-multicast-scouting"); err != nil {
+			return nil, err
+		}
+	}
 	if len(e.listen) > 0 {
-		if err := c.Set("listen/endpoints", "[\"given\"]", "--listen"); err != nil {
+		list, err := json.Marshal(e.listen)
+		if err != nil {
+			return nil, err
+		}
+		if err := c.Set("listen/endpoints", string(list), "--listen"); err != nil {
 			return nil, err
 		}
 	}
@@ -90,7 +99,7 @@ func (e *Example) config() (*config.Config, error) {
 		}
 	}
 	source := "--connect"
-	if len(e.connect) == 0 && len(c.Connect.Endpoints) == 0 {
+	if c.Mode == "client" && len(e.connect) == 0 && len(c.Connect.Endpoints) == 0 {
 		e.connect, source = []string{Router}, "example"
 	}
 	if len(e.connect) > 0 {
@@ -105,7 +114,7 @@ func (e *Example) config() (*config.Config, error) {
 
 // Open opens the session that the command line asks for.
 func (e *Example) Open(ctx context.Context) (*zenoh.Session, error) {
-	c, err := e.config()
+	c, err := e.Config()
 	if err != nil {
 		return nil, err
 	}

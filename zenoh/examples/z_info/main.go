@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"strings"
 
 	"github.com/seed-3c7e7623/camd/zenoh/examples/args"
 	"github.com/seed-3c7e7623/camd/zenoh/wire"
@@ -22,15 +23,16 @@ func main() {
 		}
 		defer args.Close(s)
 		i := s.Info()
-		routers, peers := "", ""
-		switch {
-		case !i.Connected:
-		case i.Role == wire.Router:
-			routers = i.Remote.String()
-		case i.Role == wire.Peer:
-			peers = i.Remote.String()
+		var routers, peers []string
+		for _, l := range i.Links {
+			switch l.Role {
+			case wire.Router:
+				routers = append(routers, l.Remote.String())
+			case wire.Peer:
+				peers = append(peers, l.Remote.String())
+			}
 		}
-		fmt.Printf("zid: %v\nrouters zid: [%s]\npeers zid: [%s]\n", i.ZID, routers, peers)
+		fmt.Printf("zid: %v\nrouters zid: [%s]\npeers zid: [%s]\n", i.ZID, strings.Join(routers, ", "), strings.Join(peers, ", "))
 		return nil
 	})
 }
