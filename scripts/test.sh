@@ -73,10 +73,10 @@ stage_house() { go test -count=1 ./internal/lint/...; }
 # units lists the packages whose tests need no built binaries.
 units() { go list ./... | grep -v -e '/e2e$' -e '/e2e/' -e '/internal/lint$'; }
 
-stage_unit() { go test -count=1 -timeout 580s $(units); }
+stage_unit() { go test -count=1 -timeout 880s $(units); }
 
 # The exchanges with real Zenoh nodes run in the unit stage alone: they have leases to keep.
-stage_race() { CGO_ENABLED=1 go test -race -count=1 -timeout 580s $(units | grep -v '/zenoh/interop$'); }
+stage_race() { CGO_ENABLED=1 go test -race -count=1 -timeout 880s $(units | grep -v '/zenoh/interop$'); }
 
 stage_build() { make --no-print-directory build; }
 
@@ -112,7 +112,7 @@ stage_plot() (
 	go test -count=1 -timeout 100s ./...
 )
 
-stage_e2e() { go test -count=1 -timeout 380s $(go list ./e2e/... | grep -v '/e2e/vm'); }
+stage_e2e() { go test -count=1 -timeout 680s $(go list ./e2e/... | grep -v '/e2e/vm'); }
 
 # Real camera drivers in a virtual machine. What runs inside of it has a tag.
 stage_vm() {
@@ -131,10 +131,10 @@ stages=(
 	"build 180"
 	"static 180"
 	"arm64 240"
-	"unit 600"
-	"race 600"
+	"unit 900"
+	"race 900"
 	"plot 200"
-	"e2e 400"
+	"e2e 700"
 	"vm 600"
 )
 
