@@ -129,7 +129,9 @@ func TestTwins(t *testing.T) {
 // itself and others, with bytes changed: the session stays, and others are
 // served.
 func TestMutatedPeer(t *testing.T) {
-	s := opened(t, apart())
+	c := apart()
+	c.Scout.Gossip.Autoconnect.Roles = nil // nobody shall be dialled
+	s := opened(t, c)
 	declareEverything(t, s, func() {})
 	r := rand.New(rand.NewPCG(4, 7))
 	for i := range 200 {
