@@ -18,6 +18,19 @@ import (
 // connect tries each endpoint once and keeps the first that answers. Without
 // endpoints it looks for a router.
 func (s *Session) connect(ctx context.Context) (*face, error) {
+	f, err := s.connectAny(ctx)
+	s.tried(err)
+	return f, err
+}
+
+// tried keeps the outcome of a try for [Session.Info].
+func (s *Session) tried(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.tryErr = err
+}
+
+func (s *Session) connectAny(ctx context.Context) (*face, error) {
 	if len(s.endpoints) == 0 {
 		return s.connectFound(ctx)
 	}
@@ -176,6 +189,7 @@ func (s *Session) keep(ctx context.Context, e link.Endpoint, to target, report f
 		there := (*thereError)(nil)
 		switch {
 		case err == nil:
+			s.tried(nil)
 			report(nil)
 			s.runFace(f)
 			p = s.pauses()
@@ -188,6 +202,7 @@ func (s *Session) keep(ctx context.Context, e link.Endpoint, to target, report f
 			}
 			p = s.pauses()
 		default:
+			s.tried(fmt.Errorf("%v: %w", e, err))
 			report(fmt.Errorf("%v: %w", e, err))
 		}
 		if !p.wait(ctx, err) || s.ended() {

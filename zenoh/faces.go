@@ -154,6 +154,7 @@ func (s *Session) lose(f *face, err error) {
 		s.up = make(chan struct{})
 	}
 	s.lastErr = err
+	closing := s.closed
 	s.reconnects++
 	s.past.Add(f.t.Stats())
 	s.part(f)
@@ -167,7 +168,10 @@ func (s *Session) lose(f *face, err error) {
 	s.mu.Unlock()
 	if err != nil {
 		level := slog.LevelWarn
-		if f.accepted && errors.Is(err, transport.ErrClosed) {
+		switch {
+		case closing:
+			level = slog.LevelDebug // it ends because we want it to
+		case f.accepted && errors.Is(err, transport.ErrClosed):
 			level = slog.LevelInfo // others come and go
 		}
 		s.log.Log(s.ctx, level, "zenoh connection lost", "endpoint", f.endpoint.String(), "remote", f.t.Remote().String(), "err", err)

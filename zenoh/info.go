@@ -43,6 +43,7 @@ type Info struct {
 
 	Losses  uint64 // connections that ended
 	LastErr error  // why the one before ended
+	TryErr  error  // why the last try to connect to an endpoint failed; nil: it did not
 	Unsent  uint64 // samples that were put while there was no connection
 	Refused uint64 // connections that were not let in
 	Stats   Stats  // of all connections together
@@ -52,7 +53,7 @@ type Info struct {
 func (s *Session) Info() Info {
 	s.mu.Lock()
 	i := Info{
-		ZID: s.zid, Mode: s.Role(), Losses: s.reconnects, LastErr: s.lastErr, Unsent: s.unsent.Load(),
+		ZID: s.zid, Mode: s.Role(), Losses: s.reconnects, LastErr: s.lastErr, TryErr: s.tryErr, Unsent: s.unsent.Load(),
 		Refused: s.refused.Load(), Stats: s.past, Listening: s.locatorsLocked(true),
 	}
 	open := s.open()

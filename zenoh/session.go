@@ -51,6 +51,7 @@ type Session struct {
 	news       chan struct{} // something that opening waits for has happened
 	closed     bool
 	lastErr    error // why the connection before ended
+	tryErr     error // why the last try to connect failed
 	up         chan struct{}
 	reconnects uint64
 	past       Stats // of connections before

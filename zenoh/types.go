@@ -19,6 +19,8 @@ var (
 	ErrNotConnected = errors.New("not connected")
 	// ErrUnreachable reports that no endpoint answered.
 	ErrUnreachable = errors.New("no node reached")
+	// ErrNoAnswer reports somebody who says nothing when we connect.
+	ErrNoAnswer = transport.ErrNoAnswer
 	// ErrListen reports that an endpoint to listen at cannot be had.
 	ErrListen = errors.New("cannot listen")
 	// ErrConfig reports settings that cannot be used.

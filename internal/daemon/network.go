@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -77,7 +78,11 @@ func (n *network) run(ctx context.Context) {
 		if n.Expected {
 			level = slog.LevelWarn
 		}
-		n.log.Log(ctx, level, "no Zenoh router answers yet, looking again from time to time", "endpoints", n.Zenoh.Connect.Endpoints)
+		args := []any{"endpoints", n.Zenoh.Connect.Endpoints}
+		if err := s.Info().TryErr; err != nil {
+			args = append(args, "reason", tryText(err))
+		}
+		n.log.Log(ctx, level, "no Zenoh router answers yet, looking again from time to time", args...)
 	}
 	n.link.Open(cpu.Zenoh(s))
 }
@@ -122,6 +127,11 @@ const (
 	zenohFailed     = "failed"
 )
 
+// tryText says why a try to connect failed, with the endpoint.
+func tryText(err error) string {
+	return strings.TrimPrefix(err.Error(), zenoh.ErrUnreachable.Error()+": ")
+}
+
 func (n *network) status() *ZenohStatus {
 	n.mu.Lock()
 	s, err := n.session, n.err
@@ -141,6 +151,9 @@ func (n *network) status() *ZenohStatus {
 		return out
 	}
 	out.Problem = "no router answers"
+	if i.TryErr != nil {
+		out.Problem = tryText(i.TryErr)
+	}
 	if i.LastErr != nil {
 		out.Problem += "; the last connection ended: " + i.LastErr.Error()
 	}

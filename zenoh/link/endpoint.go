@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"net"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -57,8 +58,12 @@ func ParseEndpoint(s string) (Endpoint, error) {
 		return e, fmt.Errorf("%w: %.200q: built in are %s", ErrUnsupported, s, strings.Join(protocols, ", "))
 	}
 	if e.Proto == "tcp" || e.Proto == "tls" {
-		if _, port, err := net.SplitHostPort(e.Address); err != nil || port == "" {
+		_, port, err := net.SplitHostPort(e.Address)
+		if err != nil || port == "" {
 			return e, fmt.Errorf("%w: %.200q: want HOST:PORT after %q", ErrEndpoint, s, e.Proto+"/")
+		}
+		if _, err := strconv.ParseUint(port, 10, 16); err != nil && strings.Trim(port, "+-0123456789") == "" {
+			return e, fmt.Errorf("%w: %.200q: port %s, want one from 0 to 65535", ErrEndpoint, s, port)
 		}
 	}
 	return e, nil

@@ -36,6 +36,8 @@ func TestParseEndpoint(t *testing.T) {
 		"tcp/":                ErrEndpoint,
 		"tcp/localhost":       ErrEndpoint,
 		"tcp/localhost:":      ErrEndpoint,
+		"tcp/localhost:99999": ErrEndpoint,
+		"tcp/localhost:-1":    ErrEndpoint,
 		"tcp/h:1#x":           ErrEndpoint,
 		"quic/localhost:7447": ErrUnsupported,
 		"udp/localhost:7447":  ErrUnsupported,

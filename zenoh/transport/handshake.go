@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"time"
 
 	"github.com/seed-3c7e7623/camd/zenoh/link"
@@ -123,15 +124,25 @@ func writeBatch(c *link.Conn, b []byte) error {
 
 type decoder interface{ Decode(r *wire.Reader) error }
 
+// unread is why nothing could be read: who is silent has not refused anything.
+func unread(err error) error {
+	if errors.Is(err, os.ErrDeadlineExceeded) {
+		return fmt.Errorf("%w: %w", ErrNoAnswer, err)
+	}
+	return fmt.Errorf("%w: %w", ErrRefused, err)
+}
+
 // readOne reads a batch that holds one message of the kind of m.
 func readOne(c *link.Conn, m decoder) error {
 	var n [2]byte
 	if _, err := io.ReadFull(c, n[:]); err != nil {
-		return fmt.Errorf("%w: %w", ErrRefused, err)
+		return unread(err)
 	}
 	b := make([]byte, binary.LittleEndian.Uint16(n[:]))
-	if _, err := io.ReadFull(c, b); err != nil {
-		return fmt.Errorf("%w: %w", ErrRefused, err)
+	if got, err := io.ReadFull(c, b); got > 0 && err != nil {
+		return fmt.Errorf("%w: %d of %d bytes of a message: %w", ErrProtocol, got, len(b), err)
+	} else if err != nil {
+		return unread(err)
 	}
 	r := wire.NewReader(b)
 	if h, ok := r.Peek(); ok && wire.ID(h) == wire.IDClose {

@@ -20,6 +20,9 @@ var (
 	ErrClosed = errors.New("connection closed")
 	// ErrRefused reports that the other side closed during the handshake.
 	ErrRefused = errors.New("refused by the other side")
+	// ErrNoAnswer reports that the other side was silent in the handshake until
+	// there was no more time.
+	ErrNoAnswer = errors.New("no answer from the other side")
 	// ErrExpired reports that nothing arrived for the lease of the other side.
 	ErrExpired = errors.New("lease expired")
 	// ErrUnresponsive reports that the other side takes no bytes.

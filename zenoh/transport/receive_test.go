@@ -226,8 +226,8 @@ func TestHandshakeRefusals(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer l.Close()
-		if _, err := dial(t, l.Addr()); err == nil {
-			t.Error("a node that says nothing was accepted")
+		if _, err := dial(t, l.Addr()); !errors.Is(err, ErrNoAnswer) || errors.Is(err, ErrRefused) {
+			t.Errorf("a node that says nothing: %v, want ErrNoAnswer", err)
 		}
 	})
 }
