@@ -254,6 +254,30 @@ func TestStreamPages(t *testing.T) {
 	}
 }
 
+// A stream that no message may carry is left out of the list, and the others
+// stay.
+func TestStreamPagesWithoutTheWrongOnes(t *testing.T) {
+	l := StreamList{Protocol: Current(), Session: strings.Repeat("0", 32), PID: 1, Streams: []StreamInfo{
+		{Name: "a/color"},
+		{Name: "b/color", Topic: "/" + strings.Repeat("t", maxTopic)},
+		{Name: "", Topic: "/t"},
+		{Name: "c/color", Domain: -1},
+		{Name: "d/color", Topic: "/d/color/image_raw"},
+	}}
+	pages := StreamPages(l)
+	packet, err := encode(pages[0])
+	if err != nil || len(pages) != 1 {
+		t.Fatalf("%d pages, %v", len(pages), err)
+	}
+	got, err := decode(packet)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s := got.Streams.Streams; len(s) != 2 || s[0].Name != "a/color" || s[1].Name != "d/color" {
+		t.Errorf("%+v", s)
+	}
+}
+
 func TestVersion(t *testing.T) {
 	for _, c := range []struct {
 		p    Protocol

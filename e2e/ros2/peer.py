@@ -41,7 +41,7 @@ def type_hash(name, definition):
 
 def options(c):
     o = {"msg_type": c["type"], "msg_definition": c["definition"], "type_hash": type_hash(c["type"], c["definition"])}
-    o |= {k: c[k] for k in ("node_name", "namespace", "qos") if k in c}
+    o |= {k: c[k] for k in ("node_name", "namespace", "qos", "type_hash") if k in c}
     return o | {"router_port": PORT, "domain_id": 0}
 
 

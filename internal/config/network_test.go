@@ -59,9 +59,33 @@ func TestSessionSettings(t *testing.T) {
 }
 
 func TestROS2Settings(t *testing.T) {
-	c := load(t, Input{Environ: []string{"ROS_DOMAIN_ID= 42 ", "ROS_NAMESPACE=robot1/front/", "CAMD_ROS2_DIAGNOSTICS=off"}})
-	if diff := cmp.Diff(ROS2{Enabled: true, Domain: 42, Namespace: "/robot1/front", Enclave: "/"}, c.ROS2); diff != "" {
+	c := load(t, Input{Environ: []string{"ROS_DOMAIN_ID= 42 ", "ROS_NAMESPACE=robot1/front/", "CAMD_ROS2_DIAGNOSTICS=off", "CAMD_ROS2_ANY_HASH=on"}})
+	if diff := cmp.Diff(ROS2{Enabled: true, Domain: 42, Namespace: "/robot1/front", AnyHash: true, Enclave: "/"}, c.ROS2); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+// What a camera cannot be together with ros2.* is told at the key of the camera.
+func TestROS2AndCameras(t *testing.T) {
+	long := strings.Repeat("n", 150)
+	for _, c := range []struct{ yaml, where, text string }{
+		{"ros2: {any_hash: true}\ncameras:\n  a: {kind: pattern, qos: reliable}", "", ""},
+		{"ros2: {any_hash: true}\ncameras:\n  a: {kind: pattern, qos: transient_local}", "x.yaml:3:27: ", "camera a: option qos: transient_local does not go together with ros2.any_hash"},
+		{"ros2: {any_hash: true, enabled: false}\ncameras:\n  a: {kind: pattern, qos: transient_local}", "", ""},
+		{"ros2: {namespace: " + long + "}\ncameras:\n  a: {kind: pattern, topic: " + long + "}", "x.yaml:3:29: ", "at most 247"},
+		{"cameras:\n  a: {kind: pattern, topic: /" + strings.Repeat("n", 240) + "}", "x.yaml:2:29: ", "at most 247"},
+	} {
+		_, err := Load(Input{Name: "x.yaml", Data: []byte(c.yaml)})
+		if c.where == "" {
+			if err != nil {
+				t.Error(err)
+			}
+			continue
+		}
+		var all *Error
+		if !errors.As(err, &all) || len(all.Problems) != 1 || !strings.HasPrefix(err.Error(), c.where) || !strings.Contains(err.Error(), c.text) {
+			t.Errorf("%v, want %s%s", err, c.where, c.text)
+		}
 	}
 }
 

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"github.com/seed-3c7e7623/camd/capture"
 )
 
 // passed feeds stamps of a source and returns those that pass.
@@ -121,5 +123,35 @@ func TestDecimatorOfStampsThatJump(t *testing.T) {
 		if got := d.pass(c.stamp); got != c.want {
 			t.Errorf("%d: stamp %d passes: %v, want %v", i, c.stamp, got, c.want)
 		}
+	}
+}
+
+// Streams of one camera leave the same pictures out, whichever of them has the
+// others.
+func TestStreamsLeaveTheSameOut(t *testing.T) {
+	r := &rarer{decimator: decimator{period: 3}}
+	n := 0
+	for i := range int64(300) {
+		st := capture.Stamp{CaptureNanos: 1000 + i, PublishNanos: 5000 + i}
+		passed := r.pass(&st)
+		if both := i%7 != 0; both && r.pass(&st) != passed {
+			t.Fatalf("picture %d passes on one stream alone", i)
+		}
+		if passed {
+			n++
+		}
+	}
+	if n < 100 || n > 101 {
+		t.Errorf("%d of 300 pictures passed, want a third", n)
+	}
+	alone := &rarer{decimator: decimator{period: 3}}
+	n = 0
+	for i := range int64(300) { // frames that are handed over by themselves
+		if alone.pass(&capture.Stamp{CaptureNanos: 1000 + i}) {
+			n++
+		}
+	}
+	if n < 100 || n > 101 {
+		t.Errorf("%d of 300 frames passed, want a third", n)
 	}
 }

@@ -78,22 +78,24 @@ func TestTakeOutputs(t *testing.T) {
 		})
 	}
 	for text, want := range map[string]string{
-		"max_rate=fast":                     "want a number",
-		"max_rate=-1":                       "want a number",
-		"max_rate=0.0001":                   "at least 0.001",
-		"downscale=3":                       "want one of 1, 2, 4, 8",
-		"stamp=arrival":                     "want one of capture, publish",
-		"frame_id=":                         "want 1 to 128 letters",
-		"frame_id=/base":                    "without a / in front",
-		"frame_id=a b":                      "want 1 to 128 letters",
-		"backends=rdma":                     "want some of cuda, shm, cpu",
-		"backends=sh":                       "did you mean shm?",
-		"qos=relaible":                      "want one of sensor_data, reliable, transient_local; did you mean reliable?",
-		"camera_info=package://x/y.yaml":    "package:// is not read: want the path of a file",
-		"ros_encoding=bgr":                  "did you mean bgr8?",
-		"ros_encoding=y12i":                 "no Image has this encoding; known are auto, rgb8",
-		"topic=a-b":                         "letters, digits and underscores",
-		"topic=/":                           "has no name",
+		"max_rate=fast":                      "want a number",
+		"max_rate=-1":                        "want a number",
+		"max_rate=0.0001":                    "at least 0.001",
+		"downscale=3":                        "want one of 1, 2, 4, 8",
+		"stamp=arrival":                      "want one of capture, publish",
+		"frame_id=":                          "want 1 to 128 letters",
+		"frame_id=/base":                     "without a / in front",
+		"frame_id=a b":                       "want 1 to 128 letters",
+		"backends=rdma":                      "want some of cuda, shm, cpu",
+		"backends=sh":                        "did you mean shm?",
+		"qos=relaible":                       "want one of sensor_data, reliable, transient_local; did you mean reliable?",
+		"camera_info=package://x/y.yaml":     "package:// is not read: want the path of a file",
+		"ros_encoding=bgr":                   "did you mean bgr8?",
+		"ros_encoding=y12i":                  "no Image has this encoding; known are auto, rgb8",
+		"topic=a-b":                          "letters, digits and underscores",
+		"topic=/":                            "has no name",
+		"topic=/" + strings.Repeat("a", 237): "at most 247",
+		"topic=" + strings.Repeat("a", 200) + "/" + strings.Repeat("b", 36): "at most 247",
 		"jpeg.quality=0":                    "want a whole number from 1 to 100",
 		"jpeg.max_rate=1e-9":                "at least 0.001",
 		"streams.color/jpeg.jpeg.quality=x": "streams.color/jpeg: option jpeg.quality=x: want a whole number",
@@ -111,6 +113,43 @@ func TestTakeOutputs(t *testing.T) {
 				t.Errorf("%v of %v, want %q", err, wrongKeys(err), want)
 			}
 		})
+	}
+}
+
+// What the options of a camera cannot be together with the settings of the
+// network is refused at the start, by its key.
+func TestCheckNetwork(t *testing.T) {
+	long := strings.Repeat("n", 120)
+	for _, c := range []struct {
+		options string
+		n       Network
+		key     string // "": all is well
+		want    string
+	}{
+		{"qos=transient_local", Network{}, "", ""},
+		{"qos=reliable", Network{AnyHash: true}, "", ""},
+		{"qos=transient_local", Network{AnyHash: true}, "qos", "transient_local does not go together with ros2.any_hash"},
+		{"streams.color.qos=transient_local", Network{AnyHash: true}, "streams.color.qos", "ros2.any_hash"},
+		{"qos=transient_local,streams.color.qos=reliable,streams.color/jpeg.qos=reliable,backends=shm", Network{AnyHash: true}, "", ""},
+		{"topic=" + long, Network{Namespace: "/" + long}, "topic", "at most 247"},
+		{"topic=/" + long, Network{Namespace: "/" + long}, "", ""},
+		{"streams.color/jpeg.topic=" + long, Network{Namespace: "/" + long}, "streams.color/jpeg.topic", "at most 247"},
+		{"loop=true", Network{Namespace: "/" + long + "/" + long}, "topic", "at most 247"},
+	} {
+		s := spec(t, "a=replay:x,"+c.options)
+		err := c.n.CheckCamera(s)
+		if c.key == "" {
+			if err != nil {
+				t.Errorf("%s, %+v: %v", c.options, c.n, err)
+			}
+			continue
+		}
+		if err == nil || !errors.Is(err, capture.ErrConfig) || !slices.Equal(wrongKeys(err), []string{c.key}) || !strings.Contains(err.Error(), c.want) {
+			t.Errorf("%s, %+v: %v of %v, want %s: %s", c.options, c.n, err, wrongKeys(err), c.key, c.want)
+		}
+		if _, err := newCamera(&Daemon{Network: &c.n}, s); !errors.Is(err, capture.ErrConfig) {
+			t.Errorf("%s, %+v: at the start %v", c.options, c.n, err)
+		}
 	}
 }
 
