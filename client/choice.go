@@ -34,8 +34,6 @@ type choice struct {
 	node    string // of a publisher
 }
 
-func (c choice) key(t target) string { return graph.TopicKey(t.domain, t.topic, c.typ, c.hash) }
-
 // matches reports whether what e publishes is received.
 func (c choice) matches(e *graph.Entity) bool {
 	return e.Type == c.typ && (c.hash == "*" || hashOf(e) == c.hash)

@@ -34,7 +34,7 @@ func (o *options) rosDomain() (domain int, known bool, err error) {
 	}
 	n, err := strconv.ParseUint(text, 10, 31)
 	if err != nil {
-		return 0, false, fmt.Errorf("%s=%q: must be a whole number from 0 on", EnvDomain, text)
+		return 0, false, fmt.Errorf("%w: %s=%q: must be a whole number from 0 on", ErrConfig, EnvDomain, text)
 	}
 	return int(n), true, nil
 }
@@ -58,9 +58,10 @@ func (s *Subscription) connectTopic(ctx context.Context, t target) (_ route, err
 		return nil, fmt.Errorf("%w: %w", ErrNoRouter, lost)
 	}
 	r := &topicRoute{
-		sub: s, link: s.link, target: t, wake: make(chan struct{}, 1), clock: s.opts.clock(), known: map[string]graph.Entity{},
-		follow: follower{known: map[graph.GID]int{}},
+		sub: s, link: s.link, target: t, wake: make(chan struct{}, 1), clock: s.opts.clock(), asked: map[string]struct{}{},
+		graph: graph.NewCache(t.domain, &graph.CacheOptions{MaxTokens: maxPublishers}),
 	}
+	r.follow = follower{known: r.shown, marks: map[graph.GID]mark{}}
 	defer func() {
 		if err != nil {
 			r.end(s)
@@ -94,42 +95,35 @@ func (r *topicRoute) watch(ctx context.Context) ([]graph.Entity, error) {
 		return nil, err
 	}
 	r.opened = append(r.opened, w)
-	tokens, err := r.link.session.Tokens(ctx, key)
-	if err != nil {
+	// They have been reported to the watch when this returns.
+	if _, err := r.link.session.Tokens(ctx, key); err != nil {
 		return nil, fmt.Errorf("%w: asking who publishes %s: %w", ErrNoRouter, r.target.topic, err)
 	}
-	var publishers []graph.Entity
-	for _, t := range tokens {
-		if e, err := graph.ParseToken(t); err == nil && e.Topic == r.target.topic && len(publishers) < maxPublishers {
-			publishers = append(publishers, e)
-		}
-	}
-	return publishers, nil
+	return r.graph.Publishers(r.target.topic), nil
 }
 
 // declare subscribes, and then lets ROS see it.
 func (r *topicRoute) declare() error {
-	session, base := r.link.session, r.choice.key(r.target)
-	// From Lyrical on, publishers put for subscribers like this one on the
-	// second key, and not on the first.
-	for _, key := range []string{base, graph.CPUKey(base)} {
+	session := r.link.session
+	node, id, err := r.link.enter(r.target.domain, nodeName(r.sub.opts.name))
+	if err != nil {
+		return err
+	}
+	r.entered = true
+	qos := graph.SensorData()
+	if r.choice.latched && !r.sub.opts.noHistory {
+		qos = graph.Latched()
+	}
+	e := node.Subscriber(id, r.target.topic, r.choice.typ, r.choice.hash, qos)
+	for _, key := range e.ListenKeys() {
 		c, err := session.Subscribe(key, r.live)
 		if err != nil {
 			return err
 		}
 		r.opened = append(r.opened, c)
 	}
-	e, err := r.link.enter(r.target.domain, nodeName(r.sub.opts.name))
-	if err != nil {
-		return err
-	}
-	r.entered = true
-	e.Topic, e.Type, e.Hash, e.QoS, e.Backends = r.target.topic, r.choice.typ, r.choice.hash, graph.SensorData(), graph.BackendsCPU
 	if e.Hash == "*" {
 		e.Hash = defaultHash(r.choice.typ)
-	}
-	if r.choice.latched && !r.sub.opts.noHistory {
-		e.QoS, e.Backends = graph.Latched(), ""
 	}
 	r.token, err = session.Token(e.Token())
 	return err

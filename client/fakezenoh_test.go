@@ -30,7 +30,7 @@ type router struct {
 	watches        map[*registration]func(string, bool)
 	tokens         map[string]bool // of others: true, or of the session
 	history        []zenoh.Sample  // answers every query of a cache
-	asked          []string        // selectors
+	answered       []string        // selectors
 }
 
 type registration struct {
@@ -109,12 +109,14 @@ func (n *router) Tokens(_ context.Context, key string) ([]string, error) {
 
 func (n *router) Get(_ context.Context, selector string, f func(zenoh.Sample)) error {
 	n.mu.Lock()
-	n.asked = append(n.asked, selector)
 	history := n.history
 	n.mu.Unlock()
 	for _, s := range history {
 		f(s)
 	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.answered = append(n.answered, selector)
 	return nil
 }
 

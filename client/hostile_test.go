@@ -97,36 +97,62 @@ func TestHostileTokens(t *testing.T) {
 func TestFollower(t *testing.T) {
 	const second = int64(time.Second)
 	a, b, c := graph.GID{1}, graph.GID{2}, graph.GID{3}
-	f := follower{known: map[graph.GID]int{}}
-	step := func(what string, gid graph.GID, seq, source, now int64, want IgnoreReason) {
+	shown := map[graph.GID]bool{}
+	f := follower{known: func(gid graph.GID) bool { return shown[gid] }, marks: map[graph.GID]mark{}}
+	judged := func(what string, gid graph.GID, seq, source, now int64, past bool, want IgnoreReason) {
 		t.Helper()
 		var got IgnoreReason
-		if bad := f.judge(graph.Attachment{Sequence: seq, SourceNanos: source, GID: gid}, now); bad != nil {
+		if bad := f.judge(graph.Attachment{Sequence: seq, SourceNanos: source, GID: gid}, now, past); bad != nil {
 			got = bad.reason
 		}
 		if got != want {
 			t.Errorf("%s: %q, want %q", what, got, want)
 		}
 	}
+	step := func(what string, gid graph.GID, seq, source, now int64, want IgnoreReason) {
+		t.Helper()
+		judged(what, gid, seq, source, now, false, want)
+	}
+	past := func(what string, gid graph.GID, seq, source, now int64, want IgnoreReason) {
+		t.Helper()
+		judged(what, gid, seq, source, now, true, want)
+	}
 	step("the first, though the graph does not show it", a, 1, 10, 0, "")
 	step("another one that it does not show", b, 1, 10, 1, IgnoredPublisher)
-	f.appeared(b)
+	shown[b] = true
 	step("once the graph shows it", b, 2, 11, 2, "")
 	step("the first again", a, 2, 20, 3, IgnoredPublisher)
 	step("the first again, while the shown one is silent", a, 3, 30, 3+2*second, IgnoredPublisher)
-	f.appeared(c)
+	shown[c] = true
 	step("a second one that is shown", c, 1, 10, 3+second/2, IgnoredPublisher)
 	step("after a second of silence", c, 2, 10, 4+second, "")
 	step("a copy", c, 2, 10, 5+second, IgnoredOld)
 	step("one that counts anew", c, 0, 11, 6+second, "")
 	step("one whose clock was set back", c, 1, 5, 7+second, "")
-	f.vanished(c)
+	f.any, shown[c] = false, false
 	step("who comes when the followed one is gone", a, 9, 90, 8+second, "")
-	f.vanished(a) // was never shown
-	f.appeared(b)
-	f.vanished(b)
-	if f.known[b] != 1 {
-		t.Errorf("shown twice, gone once: %d", f.known[b])
+
+	past("what it keeps, after a long silence", a, 9, 90, 60*second, IgnoredOld)
+	past("what it kept before", a, 8, 80, 60*second, IgnoredOld)
+	past("what one keeps that was there long before", c, 1, 5, 60*second, IgnoredOld)
+	f.any = false
+	past("the same of one that has come back", a, 9, 90, 61*second, IgnoredOld)
+	past("the same of another one that has come back", c, 1, 5, 61*second, IgnoredOld)
+	past("what it published meanwhile", c, 2, 95, 62*second, "")
+	step("the same on its way by two ways", c, 2, 95, 62*second, IgnoredOld)
+	shown[c] = true
+	past("what another one keeps that is older", b, 7, 94, 90*second, IgnoredOld)
+	past("what one keeps that the graph does not show", a, 10, 99, 90*second, IgnoredPublisher)
+	step("the same, alive", b, 7, 94, 90*second, "")
+	past("what another one keeps that is newer, while one is heard", c, 3, 100, 90*second, IgnoredPublisher)
+	past("after a second", c, 3, 100, 91*second, "")
+	step("what is alive goes before what was kept", b, 8, 101, 91*second, "")
+	for i := range 3 * maxMarks {
+		f.any = false
+		step("one of many", graph.GID{4, byte(i)}, 1, 1, int64(100+2*i)*second, "")
+	}
+	if len(f.marks) > maxMarks {
+		t.Errorf("%d publishers are remembered", len(f.marks))
 	}
 }
 

@@ -128,26 +128,22 @@ func (l *link) id() uint64 {
 	return l.ids - 1
 }
 
-// enter declares the node of a domain, if it is not there yet, and returns an
-// entity with its names and an id of its own. Each call that succeeds needs
-// one of exit.
-func (l *link) enter(domain int, name string) (graph.Entity, error) {
+// enter declares the node of a domain, if it is not there yet, and returns it
+// with an id for an endpoint. Each call that succeeds needs one of exit.
+func (l *link) enter(domain int, name string) (graph.Entity, uint64, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	n := l.nodes[domain]
 	if n == nil {
-		id := l.id()
-		n = &node{entity: graph.Entity{Domain: domain, ZID: l.session.ZID(), NodeID: id, ID: id, Kind: graph.KindNode, Node: name}}
+		n = &node{entity: graph.NewNode(domain, l.session.ZID(), l.id(), "", name)}
 		var err error
 		if n.token, err = l.session.Token(n.entity.Token()); err != nil {
-			return graph.Entity{}, err
+			return graph.Entity{}, 0, err
 		}
 		l.nodes[domain] = n
 	}
 	n.users++
-	e := n.entity
-	e.Kind, e.ID = graph.KindSubscriber, l.id()
-	return e, nil
+	return n.entity, l.id(), nil
 }
 
 // exit ends one use of the node of a domain.

@@ -4,10 +4,9 @@
 package client
 
 import (
+	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/seed-3c7e7623/camd/negotiate"
 	"github.com/seed-3c7e7623/camd/ros2/graph"
@@ -30,40 +29,69 @@ const (
 func (r *topicRoute) seen(token string, alive bool) {
 	r.sub.mu.Lock()
 	defer r.sub.mu.Unlock()
-	defer signal(r.wake)
-	if !alive {
-		if e, ok := r.known[token]; ok {
-			delete(r.known, token)
-			r.follow.vanished(e.GID())
+	if alive {
+		if err := r.graph.Add(token); err != nil {
+			r.ignore(&ignored{IgnoredToken, err})
 		}
 		return
 	}
-	if _, ok := r.known[token]; ok {
+	was := r.shown(r.follow.gid)
+	r.graph.Remove(token)
+	if was && !r.shown(r.follow.gid) {
+		r.follow.any = false // who is gone is not followed any more
+	}
+	if e, err := graph.ParseToken(token); err == nil {
+		delete(r.asked, kept(&e))
+	}
+}
+
+// shown reports whether the graph shows the publisher with the GID.
+func (r *topicRoute) shown(gid graph.GID) bool {
+	_, ok := r.graph.Snapshot().ByGID(gid)
+	return ok
+}
+
+// kept is the selector of what a publisher keeps for late subscribers: of the
+// newest.
+func kept(e *graph.Entity) string { return e.Key() + "/@adv/pub/" + e.ZID + "/**?_anyke;_max=1" }
+
+// maxAsking bounds the questions under way: a token can come and go at any rate.
+const maxAsking = 16
+
+// fetch asks publishers that keep what they published (transient local) for
+// the newest, each once.
+func (r *topicRoute) fetch(ctx context.Context) {
+	if r.sub.opts.noHistory {
 		return
 	}
-	e, err := graph.ParseToken(token)
-	switch {
-	case err == nil && (e.Topic != r.target.topic || e.Kind != graph.KindPublisher):
-		return
-	case err == nil && len(r.known) >= maxPublishers:
-		err = fmt.Errorf("more than %d publishers of %s", maxPublishers, r.target.topic)
-	}
-	if err != nil {
-		r.ignore(&ignored{IgnoredToken, err})
-		return
-	}
-	r.known[token] = e
-	r.follow.appeared(e.GID())
-	if e.QoS.Durability == graph.TransientLocal && !r.sub.opts.noHistory {
-		r.late = true
+	publishers := r.graph.Publishers(r.target.topic)
+	r.sub.mu.Lock()
+	defer r.sub.mu.Unlock()
+	for i := range publishers {
+		e := &publishers[i]
+		selector := kept(e)
+		if _, asked := r.asked[selector]; asked || e.QoS.Durability != graph.TransientLocal || !r.choice.matches(e) || r.asking == maxAsking {
+			continue
+		}
+		r.asked[selector] = struct{}{}
+		r.asking++
+		r.history.Go(func() {
+			err := r.link.session.Get(ctx, selector, r.past)
+			if err != nil && ctx.Err() == nil {
+				r.sub.opts.log.Debug("no history", "topic", r.path.Topic, "err", err)
+			}
+			r.sub.mu.Lock()
+			r.asking--
+			r.sub.mu.Unlock()
+		})
 	}
 }
 
 // look compares who publishes with what is received, and tells what changed.
 func (r *topicRoute) look(s *Subscription) error {
 	endpoint, lost := r.link.session.Connected()
+	publishers := r.graph.Publishers(r.target.topic)
 	s.mu.Lock()
-	publishers := slices.Collect(maps.Values(r.known))
 	matching := 0
 	for i := range publishers {
 		if r.choice.matches(&publishers[i]) {

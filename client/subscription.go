@@ -58,6 +58,7 @@ type Subscription struct {
 	lastSeq  uint64
 	lastFrom frame.Session
 	lastSize frame.Geometry
+	lastKept bool // it was of the past: see frame.Kept
 }
 
 // Subscribe looks for the stream "camera/stream" of a camd of this host, or for
@@ -219,7 +220,7 @@ func (s *Subscription) hand(h *handle) Frame {
 	if goesOn && m.Sequence > s.lastSeq+1 {
 		s.stats.Missed += m.Sequence - s.lastSeq - 1
 	}
-	s.lastSeq, s.lastFrom, s.lastSize = m.Sequence, h.session, h.geometry
+	s.lastSeq, s.lastFrom, s.lastSize, s.lastKept = m.Sequence, h.session, h.geometry, m.Flags&frame.Kept != 0
 	s.stats.Taken++
 	return Frame{h, h.ticket.Add(1)}
 }

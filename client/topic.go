@@ -29,7 +29,8 @@ type topicRoute struct {
 	token   io.Closer   // by which ROS sees the subscription
 	entered bool        // into the node of the domain
 
-	wake    chan struct{} // capacity 1: something changed for run
+	wake    chan struct{} // capacity 1: there are events for run
+	graph   *graph.Cache  // who publishes
 	history sync.WaitGroup
 
 	// The following belongs to sub.mu.
@@ -40,11 +41,11 @@ type topicRoute struct {
 	follow  follower
 	info    negotiate.StreamInfo
 	epoch   uint64
-	events  []Event // for run to tell
-	known   map[string]graph.Entity
-	late    bool // a publisher that keeps what was published has come
-	running bool // somebody publishes, as far as is known
-	told    bool // that frames can come
+	events  []Event             // for run to tell
+	asked   map[string]struct{} // what publishers keep, by selector
+	asking  int                 // how many questions are under way
+	running bool                // somebody publishes, as far as is known
+	told    bool                // that frames can come
 }
 
 // arrival is a frame that nobody has taken.
@@ -78,7 +79,7 @@ func (r *topicRoute) receive(smp zenoh.Sample, past bool) {
 	if step != 0 {
 		r.stepped(step)
 	}
-	err := r.accept(&smp, now)
+	err := r.accept(&smp, now, past)
 	old := smp // goes back
 	if err == nil {
 		old = r.box.sample
@@ -94,7 +95,7 @@ func (r *topicRoute) receive(smp zenoh.Sample, past bool) {
 }
 
 // accept reads a message into box. mu is held.
-func (r *topicRoute) accept(smp *zenoh.Sample, now int64) *ignored {
+func (r *topicRoute) accept(smp *zenoh.Sample, now int64, past bool) *ignored {
 	if smp.Kind != zenoh.Put {
 		return ignore(IgnoredDelete, "a delete on %s", smp.Key)
 	}
@@ -110,7 +111,7 @@ func (r *topicRoute) accept(smp *zenoh.Sample, now int64) *ignored {
 		return bad
 	}
 	// Only what is a frame can make itself the one that is followed.
-	if bad := r.follow.judge(a, now); bad != nil {
+	if bad := r.follow.judge(a, now, past); bad != nil {
 		return bad
 	}
 	if p.geometry != r.info.Geometry || p.frameID != r.info.FrameID {
@@ -121,6 +122,9 @@ func (r *topicRoute) accept(smp *zenoh.Sample, now int64) *ignored {
 	r.box.meta = frame.Meta{
 		Sequence: uint64(a.Sequence), WallNanos: p.stamp, CaptureNanos: r.clock.at(p.stamp),
 		PublishNanos: r.clock.at(a.SourceNanos), Bytes: len(p.data),
+	}
+	if past {
+		r.box.meta.Flags = frame.Kept
 	}
 	return nil
 }
@@ -186,11 +190,13 @@ func (s *Subscription) takeTopic() Frame {
 	h.geometry, h.session, h.number, h.message = a.geometry, a.session, a.epoch, a.message
 	a.full, a.sample, a.data = false, zenoh.Sample{}, nil
 	if seq := a.meta.Sequence; s.stats.Taken > 0 {
-		far := seq <= s.lastSeq || seq-s.lastSeq > maxGap
+		far := seq <= s.lastSeq || seq-s.lastSeq > maxGap || s.lastKept && seq-s.lastSeq > 1
 		if a.session != s.lastFrom || a.geometry != s.lastSize || far {
 			s.broken = true
 		}
-		if far { // the publisher began anew: no count of what is missing
+		// The publisher began anew, or what is missing was published before there
+		// was a subscription: no count of that.
+		if far {
 			s.lastSeq = seq
 		}
 	}
@@ -272,8 +278,8 @@ func (r *topicRoute) run(ctx context.Context, s *Subscription) error {
 	defer look.Stop()
 	for {
 		s.mu.Lock()
-		events, late := r.events, r.late
-		r.events, r.late = nil, false
+		events := r.events
+		r.events = nil
 		s.mu.Unlock()
 		for _, e := range events {
 			if e.Kind != EventReconfigured {
@@ -281,9 +287,7 @@ func (r *topicRoute) run(ctx context.Context, s *Subscription) error {
 			}
 			s.event(e.Kind, e.Err, "%s", e.Text)
 		}
-		if late {
-			r.fetch(ctx)
-		}
+		r.fetch(ctx)
 		if err := r.look(s); err != nil {
 			return err
 		}
@@ -291,18 +295,8 @@ func (r *topicRoute) run(ctx context.Context, s *Subscription) error {
 		case <-ctx.Done():
 			return ctx.Err()
 		case <-r.wake:
+		case <-r.graph.Changed():
 		case <-look.C:
 		}
 	}
-}
-
-// fetch asks publishers that keep what they published (transient local) for
-// the newest, once.
-func (r *topicRoute) fetch(ctx context.Context) {
-	r.history.Go(func() {
-		err := r.link.session.Get(ctx, r.choice.key(r.target)+"/@adv/**?_anyke;_max=1", r.past)
-		if err != nil && ctx.Err() == nil {
-			r.sub.opts.log.Debug("no history", "topic", r.path.Topic, "err", err)
-		}
-	})
 }

@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -171,7 +172,10 @@ func TestTopicCredit(t *testing.T) {
 	held := want(t, s, 4)
 	done := make(chan error)
 	go func() { done <- s.Close() }()
-	for !s.isClosed() {
+	for end := bounded(t); !s.isClosed(); runtime.Gosched() {
+		if end.Err() != nil {
+			t.Fatal("Close has not begun")
+		}
 	}
 	whole(t, held, 4)
 	n.put(c.sample(nil))

@@ -5,7 +5,10 @@ package client
 
 import (
 	"errors"
+	"runtime"
+	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/seed-3c7e7623/camd/frame"
@@ -110,46 +113,107 @@ func TestPublisherWithoutToken(t *testing.T) {
 	want(t, s, 1).Release()
 }
 
+// past is what the camera keeps: the message with the next number.
+func (c *camera) past() zenoh.Sample {
+	smp := c.sample(nil)
+	smp.Key = c.entity.Key()
+	return smp
+}
+
+// keeps is the selector by which the camera is asked for what it keeps.
+func (c *camera) keeps() string {
+	return c.entity.Key() + "/@adv/pub/" + c.entity.ZID + "/**?_anyke;_max=1"
+}
+
+// questions waits until so many have been answered, and returns them.
+func (n *router) questions(count int) []string {
+	n.t.Helper()
+	for end := bounded(n.t); ; runtime.Gosched() {
+		n.mu.Lock()
+		asked := slices.Clone(n.answered)
+		n.mu.Unlock()
+		if len(asked) >= count {
+			return asked
+		}
+		if end.Err() != nil {
+			n.t.Fatalf("asked %q, want %d questions", asked, count)
+		}
+	}
+}
+
+func latched(e *graph.Entity) { e.QoS = graph.Latched() }
+
 func TestHistory(t *testing.T) {
 	n := newRouter(t)
-	c := newCamera(n, func(e *graph.Entity) { e.QoS = graph.Latched() })
-	old := c.sample(nil)
-	old.Key = c.entity.Key()
-	n.history = []zenoh.Sample{old}
+	c := newCamera(n, latched)
+	n.history = []zenoh.Sample{c.past()}
 	c.appear()
 	s := n.topic()
-	want(t, s, 1).Release()
+	f := want(t, s, 1)
+	if f.Meta().Flags != frame.Kept {
+		t.Errorf("flags %v", f.Meta().Flags)
+	}
+	f.Release()
 	tokens, _ := n.ours()
 	for _, token := range tokens {
 		if e, err := graph.ParseToken(token); err != nil || e.Kind == graph.KindSubscriber && (e.QoS.Durability != graph.TransientLocal || e.Backends != "") {
 			t.Errorf("%s: %v", token, err)
 		}
 	}
+	// What was published between the two did not get lost on the way.
+	c.seq += 1000
+	c.publish(nil)
+	f = want(t, s, 1002)
+	if f.Meta().Flags != frame.Discontinuity || s.Stats().Missed != 0 {
+		t.Errorf("flags %v, %d missed", f.Meta().Flags, s.Stats().Missed)
+	}
+	f.Release()
+	_ = s.Close()
+	if asked := n.questions(1); !slices.Equal(asked, []string{c.keeps()}) {
+		t.Errorf("asked %q", asked)
+	}
+	n.topic(WithoutHistory()).Close()
+	if asked := n.questions(1); len(asked) != 1 {
+		t.Errorf("asked for history that was not wanted: %q", asked)
+	}
+}
+
+// However long it is silent, and whoever comes and goes: nothing that was
+// published once is a frame twice.
+func TestHistoryComesOnce(t *testing.T) {
+	n := newRouter(t)
+	c := newCamera(n, latched)
+	n.history = []zenoh.Sample{c.past()}
+	c.appear()
+	var mono atomic.Int64
+	mono.Store(10e9)
+	s := n.topic(func(o *options) {
+		o.clock = func() wallClock {
+			return wallClock{monotonic: mono.Load, realtime: func() int64 { return mono.Load() + 1_700_000_000e9 }}
+		}
+	})
+	want(t, s, 1).Release()
+	n.questions(1)
+	mono.Add(5e9)
+	// The second one is asked, not the first again; whoever answers.
+	d := newCamera(n, func(e *graph.Entity) { e.QoS, e.ZID = graph.Latched(), "99" })
+	d.appear()
+	// Then one that does not fit, and one that keeps nothing.
+	newCamera(n, func(e *graph.Entity) { e.QoS, e.ZID, e.Hash = graph.Latched(), "98", "RIHS01_0" }).appear()
+	newCamera(n, func(e *graph.Entity) { e.ZID = "97" }).appear()
+	if asked := n.questions(2); !slices.Equal(asked, []string{c.keeps(), d.keeps()}) {
+		t.Errorf("asked %q", asked)
+	}
+	// The connection is lost and comes back, with both.
+	mono.Add(5e9)
+	n.cut()
+	n.restore(c.entity.Token(), d.entity.Token())
+	n.questions(4)
 	c.publish(nil)
 	want(t, s, 2).Release()
-	// A second publisher that keeps its messages: what it has is of another one.
-	d := newCamera(n, func(e *graph.Entity) { e.QoS, e.ZID = graph.Latched(), "99" })
-	n.history = []zenoh.Sample{d.sample(nil), old}
-	d.appear()
-	for {
-		n.mu.Lock()
-		asked := len(n.asked)
-		n.mu.Unlock()
-		if asked == 2 {
-			break
-		}
-	}
 	_ = s.Close()
-	if st := s.Stats(); st.Ignored != nil || st.Taken != 2 {
-		t.Errorf("%+v", st)
-	}
-	if want := c.entity.Key() + "/@adv/**?_anyke;_max=1"; n.asked[0] != want {
-		t.Errorf("asked %q", n.asked[0])
-	}
-	s = n.topic(WithoutHistory())
-	_ = s.Close()
-	if len(n.asked) != 2 {
-		t.Error("asked for history that was not wanted")
+	if st, asked := s.Stats(), n.questions(4); st.Taken != 2 || st.Ignored != nil || len(asked) != 4 {
+		t.Errorf("%+v, asked %q", st, asked)
 	}
 }
 

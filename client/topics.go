@@ -4,9 +4,9 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 
@@ -37,9 +37,6 @@ type Endpoint struct {
 // allTokens is the key expression of the tokens of every domain.
 const allTokens = "@ros2_lv/*/**"
 
-// maxTopics bounds what List remembers of a graph.
-const maxTopics = 1 << 12
-
 // Topics lists the image topics that a Zenoh router knows, by domain and name:
 // of the domain of [WithDomain] or $ROS_DOMAIN_ID, else of every one. It fails
 // with [ErrNoRouter].
@@ -69,42 +66,31 @@ func topicsOf(ctx context.Context, s session, key string) ([]Topic, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: asking for topics: %w", ErrNoRouter, err)
 	}
-	type id struct {
-		domain    int
-		name, typ string
-	}
-	all := map[id]*Topic{}
-	slices.Sort(tokens)
+	all := graph.NewCache(graph.AnyDomain, nil)
 	for _, token := range tokens {
-		e, err := graph.ParseToken(token)
-		if err != nil || !isImage(e.Type) || e.Kind != graph.KindPublisher && e.Kind != graph.KindSubscriber {
-			continue
-		}
-		k := id{e.Domain, e.Topic, e.Type}
-		t := all[k]
-		if t == nil {
-			if len(all) == maxTopics {
-				continue
-			}
-			t = &Topic{Domain: e.Domain, Name: e.Topic, Type: e.Type, Publishers: []Endpoint{}, Subscribers: []Endpoint{}}
-			all[k] = t
-		}
-		end := Endpoint{Node: e.FullNode(), GID: e.GID().String(), Hash: hashOf(&e), QoS: e.QoS.Describe(), Backends: e.Backends, Session: e.ZID}
-		if e.Kind == graph.KindPublisher {
-			t.Publishers = append(t.Publishers, end)
-		} else {
-			t.Subscribers = append(t.Subscribers, end)
-		}
+		_ = all.Add(token)
 	}
 	var out []Topic
-	for _, t := range slices.Collect(maps.Values(all)) {
-		out = append(out, *t)
+	for _, t := range all.Topics() {
+		for _, typ := range t.Types {
+			if isImage(typ) {
+				out = append(out, Topic{t.Domain, t.Name, typ, ends(t.Publishers, typ), ends(t.Subscribers, typ)})
+			}
+		}
 	}
 	slices.SortFunc(out, func(a, b Topic) int {
-		if a.Domain != b.Domain {
-			return a.Domain - b.Domain
-		}
-		return strings.Compare(a.Name+" "+a.Type, b.Name+" "+b.Type)
+		return cmp.Or(cmp.Compare(a.Domain, b.Domain), strings.Compare(a.Name, b.Name), strings.Compare(a.Type, b.Type))
 	})
 	return out, nil
+}
+
+// ends lists those of one type.
+func ends(all []graph.Entity, typ string) []Endpoint {
+	out := []Endpoint{}
+	for i := range all {
+		if e := &all[i]; e.Type == typ {
+			out = append(out, Endpoint{e.FullNode(), e.GID().String(), hashOf(e), e.QoS.Describe(), e.Backends, e.ZID})
+		}
+	}
+	return out
 }

@@ -48,9 +48,13 @@ const (
 	Replayed
 	// Pattern marks frames of the test pattern, which carry a barcode.
 	Pattern
+	// Kept marks frames that were published before the subscription: a ROS 2
+	// publisher with the durability transient local kept them for who comes late.
+	// They can be of any age.
+	Kept
 )
 
-var flagNames = [...]string{"discontinuity", "replayed", "pattern"}
+var flagNames = [...]string{"discontinuity", "replayed", "pattern", "kept"}
 
 // String lists the flags that are set, joined by "|"; "" for none.
 func (f Flags) String() string {

@@ -121,10 +121,13 @@ func TestClientReadsTheirs(t *testing.T) {
 	// Not before the peer sees the node that the command is.
 	once := func(node string) func() {
 		return func() {
-			for end := ctx(t); end.Err() == nil; {
+			there := func() bool {
 				e := p.do(command{"op": "topic", "topic": name}, "topic")
-				if slices.ContainsFunc(e.Endpoints, func(x []string) bool { return strings.HasPrefix(x[2], node) }) {
-					break
+				return slices.ContainsFunc(e.Endpoints, func(x []string) bool { return strings.HasPrefix(x[2], node) })
+			}
+			for end := ctx(t); !there(); {
+				if end.Err() != nil {
+					t.Fatalf("the peer does not see %s", node)
 				}
 			}
 			p.do(publish, "published")
@@ -220,7 +223,7 @@ func (c *ownCamera) publish() {
 // only some time after it knows of it.
 func (c *ownCamera) until(s *client.Subscription) client.Frame {
 	c.t.Helper()
-	got := make(chan client.Frame)
+	got := make(chan client.Frame, 1)
 	go func() {
 		f, err := s.Next(ctx(c.t))
 		if err != nil {
@@ -228,10 +231,12 @@ func (c *ownCamera) until(s *client.Subscription) client.Frame {
 		}
 		got <- f
 	}()
-	for {
+	for end := ctx(c.t); ; {
 		select {
 		case f := <-got:
 			return f
+		case <-end.Done():
+			c.t.Fatal("no frame of what is published")
 		default:
 			// While the router is away there is nobody to publish for.
 			c.next.Sequence++
@@ -296,8 +301,17 @@ func TestClientFetchesHistory(t *testing.T) {
 	c.publish()
 	s := reader(t, p, "/own/latched")
 	f := held(t, s)
-	if f.Meta().Sequence != 2 || !bytes.Equal(f.Data(), c.msg.Data) {
+	if f.Meta().Sequence != 2 || f.Meta().Flags != frame.Kept || !bytes.Equal(f.Data(), c.msg.Data) {
 		t.Errorf("got %+v", f.Meta())
+	}
+	f.Release()
+	// Of a second one comes what it published before it was known, and nothing
+	// of the first again.
+	later := ownPublisher(t, p.open(), "/own/latched", graph.Latched(), &zenoh.PublisherOptions{Cache: 1})
+	later.next.SourceNanos = c.next.SourceNanos
+	for f = later.until(s); f.Session() != frame.Session(later.entity.GID()); f = later.until(s) {
+		t.Errorf("again %+v", f.Meta())
+		f.Release()
 	}
 	f.Release()
 }

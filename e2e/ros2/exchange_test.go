@@ -248,8 +248,7 @@ func TestTheirsForOurs(t *testing.T) {
 	}
 
 	want, _ := picture()
-	seq := graph.NewSequences(0)
-	for i, number := range []int64{1, 2, 5} {
+	for _, number := range []int64{1, 2, 5} {
 		p.do(command{"op": "publish", "name": theirs.Topic, "sequence": number, "image": command{
 			"sec": want.Header.Stamp.Sec, "nanosec": want.Header.Stamp.Nanosec, "frame": want.Header.FrameID, "height": want.Height,
 			"width": want.Width, "encoding": want.Encoding, "step": want.Step, "data": hex.EncodeToString(want.Data),
@@ -264,9 +263,6 @@ func TestTheirsForOurs(t *testing.T) {
 		}
 		if a.Sequence != number || a.GID.String() != declared[theirs.Topic].GID || a.SourceNanos < 1600000000e9 {
 			t.Errorf("attachment %+v", a)
-		}
-		if missed := seq.Observe(a); missed != []uint64{0, 0, 2}[i] {
-			t.Errorf("%d missed in front of number %d", missed, number)
 		}
 		smp.Release()
 	}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/frame"
 	"github.com/seed-3c7e7623/camd/internal/cli/y4m"
 	"github.com/seed-3c7e7623/camd/negotiate"
@@ -119,6 +120,7 @@ camera has come to its end, but goes on through a restart of camd. Colour pictur
 		}
 		m.info = r.info
 		m.say, r.untilEnd = r.notes.say, true
+		r.opts = append(r.opts, client.WithoutHistory()) // a video begins with what is now
 		return r.run(cmd.Context())
 	}
 	return cmd

@@ -26,11 +26,12 @@ type shotMeter struct {
 	color    frame.Color
 	geometry frame.Geometry
 	meta     frame.Meta
+	held     int64
 	data     []byte
 }
 
 func (m *shotMeter) frame(f heldFrame) (bool, error) {
-	m.geometry, m.meta, m.color = f.Geometry(), f.Meta(), m.info().Color
+	m.geometry, m.meta, m.color, m.held = f.Geometry(), f.Meta(), m.info().Color, f.HeldNanos()
 	data := f.Data()
 	if m.geometry.Compressed() {
 		data = data[:min(m.meta.Bytes, len(data))]
@@ -52,6 +53,9 @@ func (m *shotMeter) idle() (string, error) {
 	if m.meta.WallNanos != 0 {
 		when = ", captured " + time.Unix(0, m.meta.WallNanos).UTC().Format("2006-01-02T15:04:05.000000Z")
 	}
+	if m.meta.Flags&frame.Kept != 0 { // by no means what the camera sees now
+		when += fmt.Sprintf(", published %v ago and kept for who comes late", time.Duration(m.held-m.meta.PublishNanos).Round(time.Millisecond))
+	}
 	m.said(fmt.Sprintf("%s: frame %d of %s, %v%s, %d bytes of %s", m.out.name, m.meta.Sequence, m.stream, m.geometry, when, file.Len(), m.format))
 	return "", nil
 }
@@ -66,7 +70,9 @@ func newSnapshot(w world) *cobra.Command {
 		Long: `Write one frame as a picture and say what was written. The end of the name
 chooses the kind: .png, .ppm, .raw (the samples as they are, rows without
 padding) or .jpg (a compressed stream's bytes as they came). Grey of 16 bits and
-depth keep their values in .png and .ppm.`,
+depth keep their values in .png and .ppm. A ROS 2
+publisher may have kept its newest frame for who comes late (transient local);
+then it is that one, and what was written says how old it is.`,
 		Example: "  camsub snapshot test/color -o x.png\n  camsub snapshot front/color -o - --format ppm | display",
 		Args:    OneArg("stream", streamExample+" -o x.png"),
 	}

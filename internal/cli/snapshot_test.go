@@ -48,6 +48,21 @@ func TestSnapshot(t *testing.T) {
 	}
 }
 
+// What a publisher kept for hours is not taken for what the camera sees now.
+func TestSnapshotOfWhatWasKept(t *testing.T) {
+	t.Chdir(t.TempDir())
+	s := grey(t)
+	change := s.change
+	s.change = func(n int, f *fakeFrame) {
+		change(n, f)
+		f.meta.Flags, f.meta.PublishNanos = frame.Kept, f.held-2*3600e9
+	}
+	code, stdout, _ := s.run(t, "snapshot", "test/color", "-o", "x.raw")
+	if want := "x.raw: frame 1 of test/color, 5x3 mono8, published 2h0m0s ago and kept for who comes late, 15 bytes of raw\n"; code != 0 || stdout != want {
+		t.Errorf("exit %d, %q", code, stdout)
+	}
+}
+
 // A picture has the colours that the source means.
 func TestSnapshotOfColors(t *testing.T) {
 	t.Chdir(t.TempDir())

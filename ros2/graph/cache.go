@@ -19,9 +19,12 @@ type CacheOptions struct {
 	MaxTokens int // 0: DefaultMaxTokens
 }
 
-// Cache knows the nodes and endpoints of one domain from their tokens. It is
-// fed from a liveliness subscriber of [TokenPattern], and is safe for use by
-// several goroutines.
+// AnyDomain makes a [Cache] take the tokens of every domain.
+const AnyDomain = -1
+
+// Cache knows the nodes and endpoints of one domain, or of all, from their
+// tokens. It is fed from a liveliness subscriber of [TokenPattern] or a part of
+// it, and is safe for use by several goroutines.
 type Cache struct {
 	domain, limit int
 
@@ -30,8 +33,7 @@ type Cache struct {
 	nodes   map[nodeKey]*nodeState
 	refused map[string]uint64
 	version uint64
-	watches map[*watch]struct{}
-	changed *watch
+	changed chan struct{}
 
 	snapshot atomic.Pointer[Snapshot]
 }
@@ -45,6 +47,7 @@ type member struct {
 // nodeKey tells nodes apart. rmw_zenoh_cpp looks at the session and the id
 // only; the name is for implementations that give all nodes the same id.
 type nodeKey struct {
+	domain          int
 	zid             string
 	id              uint64
 	namespace, node string
@@ -55,26 +58,16 @@ type nodeState struct {
 	tokens   map[string]struct{}
 }
 
-type watch struct{ c chan struct{} }
-
-func (w *watch) notify() {
-	select {
-	case w.c <- struct{}{}:
-	default:
-	}
-}
-
-// NewCache returns an empty cache; o may be nil.
+// NewCache returns an empty cache of a domain, or of [AnyDomain]; o may be nil.
 func NewCache(domain int, o *CacheOptions) *Cache {
 	c := &Cache{
 		domain: domain, limit: DefaultMaxTokens,
 		tokens: map[string]*member{}, nodes: map[nodeKey]*nodeState{}, refused: map[string]uint64{},
-		watches: map[*watch]struct{}{}, changed: &watch{make(chan struct{}, 1)},
+		changed: make(chan struct{}, 1),
 	}
 	if o != nil && o.MaxTokens > 0 {
 		c.limit = o.MaxTokens
 	}
-	c.watches[c.changed] = struct{}{}
 	return c
 }
 
@@ -83,7 +76,7 @@ func NewCache(domain int, o *CacheOptions) *Cache {
 // out; the error says why and may be ignored.
 func (c *Cache) Add(token string) error {
 	e, err := ParseToken(token)
-	if err == nil && e.Domain != c.domain {
+	if err == nil && c.domain != AnyDomain && e.Domain != c.domain {
 		err = fmt.Errorf("%w: %d, this one is for %d", ErrDomain, e.Domain, c.domain)
 	}
 	c.mu.Lock()
@@ -138,33 +131,17 @@ func (c *Cache) Remove(token string) {
 // change notes that the graph is another, with the mutex held.
 func (c *Cache) change() {
 	c.version++
-	for w := range c.watches {
-		w.notify()
+	select {
+	case c.changed <- struct{}{}:
+	default:
 	}
 }
 
-func (e Entity) nodeKey() nodeKey { return nodeKey{e.ZID, e.NodeID, e.Namespace, e.Node} }
+func (e Entity) nodeKey() nodeKey { return nodeKey{e.Domain, e.ZID, e.NodeID, e.Namespace, e.Node} }
 
 // Changed yields a value after changes, one for many when nobody receives
-// meanwhile. It serves one receiver; others use [Cache.Watch].
-func (c *Cache) Changed() <-chan struct{} { return c.changed.c }
-
-// Watch returns a channel of its own like that of [Cache.Changed], and a
-// function that ends it.
-func (c *Cache) Watch() (<-chan struct{}, func()) {
-	w := &watch{make(chan struct{}, 1)}
-	c.mu.Lock()
-	c.watches[w] = struct{}{}
-	c.mu.Unlock()
-	return w.c, func() {
-		c.mu.Lock()
-		delete(c.watches, w)
-		c.mu.Unlock()
-	}
-}
-
-// Domain is the domain of the cache.
-func (c *Cache) Domain() int { return c.domain }
+// meanwhile. It serves one receiver.
+func (c *Cache) Changed() <-chan struct{} { return c.changed }
 
 // CacheStats counts.
 type CacheStats struct {

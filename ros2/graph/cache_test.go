@@ -70,13 +70,8 @@ func TestCache(t *testing.T) {
 		t.Errorf("node %+v", n)
 	}
 	fill(t, c, camera, viewer, other, reliable, text, server, caller)
-	watch, stop := c.Watch()
-	defer stop()
 	if !changed(c.Changed()) || changed(c.Changed()) {
 		t.Error("many changes are not told as one")
-	}
-	if changed(watch) {
-		t.Error("a new watch is told of old changes")
 	}
 	s := c.Snapshot()
 	if got := names(s.Nodes, Node.FullName); got != "/robot/camera /viewer /viewer" {
@@ -92,8 +87,8 @@ func TestCache(t *testing.T) {
 	if got := who(c.Subscribers("/image")); got != "/viewer#1" {
 		t.Errorf("subscribers %s", got)
 	}
-	if len(s.Topics) != 1 || len(s.Services) != 1 || who(s.Services[0].Servers) != "/robot/camera#3" || who(s.Services[0].Clients) != "/viewer#2" {
-		t.Errorf("topics %+v, services %+v", s.Topics, s.Services)
+	if len(s.Topics) != 1 { // a service is none
+		t.Errorf("topics %+v", s.Topics)
 	}
 	if c.Publishers("/none") != nil {
 		t.Error("somebody publishes an unknown topic")
@@ -110,12 +105,12 @@ func TestCache(t *testing.T) {
 	fill(t, c, pub)
 	c.Remove(NewNode(0, "c3", 0, "", "x").Token())
 	c.Remove("garbage")
-	if c.Snapshot() != s || changed(watch) {
+	if c.Snapshot() != s || changed(c.Changed()) {
 		t.Error("changed by nothing")
 	}
 	// With a node goes what is still under it, and nothing else.
 	c.Remove(camera.Token())
-	if got := names(c.Nodes(), Node.FullName); got != "/viewer /viewer" || who(c.Publishers("/image")) != "/viewer#8" || !changed(watch) {
+	if got := names(c.Nodes(), Node.FullName); got != "/viewer /viewer" || who(c.Publishers("/image")) != "/viewer#8" || !changed(c.Changed()) {
 		t.Errorf("without the camera: nodes %s, publishers %s", got, who(c.Publishers("/image")))
 	}
 	c.Remove(pub.Token())
@@ -128,7 +123,7 @@ func TestCache(t *testing.T) {
 	if st := c.Stats(); st.Tokens != 0 || st.Nodes != 0 || len(st.Refused) != 0 {
 		t.Errorf("at the end %+v", st)
 	}
-	if s := c.Snapshot(); len(s.Nodes)+len(s.Topics)+len(s.Services) != 0 {
+	if s := c.Snapshot(); len(s.Nodes)+len(s.Topics) != 0 {
 		t.Errorf("at the end %+v", s)
 	}
 	if who(s.Nodes[0].Publishers) != "/robot/camera#2 /robot/camera#1" {
@@ -172,6 +167,26 @@ func TestCacheRefuses(t *testing.T) {
 	}
 }
 
+// One cache can be of all domains: what has the same name in two is two.
+func TestCacheOfAllDomains(t *testing.T) {
+	c := NewCache(AnyDomain, nil)
+	for _, domain := range []int{7, 0} {
+		node := NewNode(domain, zidA, 0, "", "camera")
+		fill(t, c, node, node.Publisher(1, "/image", "sensor_msgs/msg/Image", imageHash, SensorData()))
+	}
+	s := c.Snapshot()
+	if len(s.Topics) != 2 || s.Topics[0].Domain != 0 || s.Topics[1].Domain != 7 || len(s.Topics[1].Publishers) != 1 || len(s.Nodes) != 2 {
+		t.Errorf("%+v", s)
+	}
+	if topic, ok := s.Topic("/image"); !ok || topic.Domain != 0 {
+		t.Errorf("found %+v", topic)
+	}
+	c.Remove(s.Topics[0].Publishers[0].Token())
+	if s := c.Snapshot(); len(s.Topics) != 1 || s.Topics[0].Domain != 7 {
+		t.Errorf("%+v", s.Topics)
+	}
+}
+
 // TestCacheFromManySides changes the graph while others look at it; it is for
 // the race detector.
 func TestCacheFromManySides(t *testing.T) {
@@ -192,8 +207,6 @@ func TestCacheFromManySides(t *testing.T) {
 			}
 		})
 		wg.Go(func() {
-			watch, stop := c.Watch()
-			defer stop()
 			for range 50 {
 				s := c.Snapshot()
 				for _, topic := range s.Topics {
@@ -203,7 +216,7 @@ func TestCacheFromManySides(t *testing.T) {
 						}
 					}
 				}
-				changed(watch)
+				changed(c.Changed())
 				c.Stats()
 			}
 		})

@@ -13,9 +13,8 @@ import (
 // Snapshot is the graph at one moment. It does not change, and must not be
 // changed: it is shared.
 type Snapshot struct {
-	Nodes    []Node    // by full name
-	Topics   []Topic   // by name
-	Services []Service // by name
+	Nodes  []Node  // by full name, then domain
+	Topics []Topic // by name, then domain
 
 	version uint64
 	once    sync.Once
@@ -24,12 +23,12 @@ type Snapshot struct {
 
 // Node is a node and what it has.
 type Node struct {
+	Domain                   int
 	Namespace, Name, Enclave string // namespace and enclave "/" for none
 	ZID                      string
 	ID                       uint64
 	Declared                 bool // by a token of its own, not only by its endpoints
 	Publishers, Subscribers  []Entity
-	Servers, Clients         []Entity
 }
 
 // FullName returns the name with the namespace.
@@ -38,16 +37,10 @@ func (n Node) FullName() string { return Join(n.Namespace, n.Name) }
 // Topic is who publishes and subscribes under one name, in the order of type,
 // hash, QoS and node.
 type Topic struct {
+	Domain                  int
 	Name                    string
 	Types                   []string // sensor_msgs/msg/Image; more than one is somebody's mistake
 	Publishers, Subscribers []Entity
-}
-
-// Service is who serves and calls under one name.
-type Service struct {
-	Name             string
-	Types            []string
-	Servers, Clients []Entity
 }
 
 // Snapshot returns the graph as it is now.
@@ -90,7 +83,7 @@ func (c *Cache) Subscribers(topic string) []Entity {
 	return t.Subscribers
 }
 
-// Topic returns the topic of a name.
+// Topic returns the topic of a name; of several domains the first.
 func (s *Snapshot) Topic(name string) (Topic, bool) {
 	i, ok := slices.BinarySearchFunc(s.Topics, name, func(t Topic, name string) int { return strings.Compare(t.Name, name) })
 	if !ok {
@@ -105,7 +98,7 @@ func (s *Snapshot) ByGID(g GID) (Entity, bool) {
 	s.once.Do(func() {
 		s.gids = map[GID]Entity{}
 		for _, n := range s.Nodes {
-			for _, list := range [][]Entity{n.Publishers, n.Subscribers, n.Servers, n.Clients} {
+			for _, list := range [][]Entity{n.Publishers, n.Subscribers} {
 				for _, e := range list {
 					s.gids[e.GID()] = e
 					if plain := e; e.Backends != "" {
@@ -123,21 +116,19 @@ func (s *Snapshot) ByGID(g GID) (Entity, bool) {
 func (s *Snapshot) build(all []*Entity) {
 	slices.SortFunc(all, order)
 	nodes := map[nodeKey]*Node{}
-	topics := map[string]*Topic{}
-	services := map[string]*Service{}
+	type id struct {
+		name   string
+		domain int
+	}
+	topics := map[id]*Topic{}
 	for _, e := range all {
 		n := entry(nodes, e.nodeKey(), func() *Node {
-			return &Node{Namespace: e.Namespace, Name: e.Node, Enclave: e.Enclave, ZID: e.ZID, ID: e.NodeID}
+			return &Node{Domain: e.Domain, Namespace: e.Namespace, Name: e.Node, Enclave: e.Enclave, ZID: e.ZID, ID: e.NodeID}
 		})
 		topic := func() *Topic {
-			t := entry(topics, e.Topic, func() *Topic { return &Topic{Name: e.Topic} })
+			t := entry(topics, id{e.Topic, e.Domain}, func() *Topic { return &Topic{Domain: e.Domain, Name: e.Topic} })
 			t.Types = add(t.Types, e.Type)
 			return t
-		}
-		service := func() *Service {
-			v := entry(services, e.Topic, func() *Service { return &Service{Name: e.Topic} })
-			v.Types = add(v.Types, e.Type)
-			return v
 		}
 		switch e.Kind {
 		case KindNode:
@@ -148,19 +139,14 @@ func (s *Snapshot) build(all []*Entity) {
 		case KindSubscriber:
 			t := topic()
 			n.Subscribers, t.Subscribers = append(n.Subscribers, *e), append(t.Subscribers, *e)
-		case KindServer:
-			v := service()
-			n.Servers, v.Servers = append(n.Servers, *e), append(v.Servers, *e)
-		case KindClient:
-			v := service()
-			n.Clients, v.Clients = append(n.Clients, *e), append(v.Clients, *e)
 		}
 	}
 	s.Nodes = sorted(nodes, func(a, b Node) int {
-		return cmp.Or(strings.Compare(a.FullName(), b.FullName()), strings.Compare(a.ZID, b.ZID), cmp.Compare(a.ID, b.ID))
+		return cmp.Or(strings.Compare(a.FullName(), b.FullName()), cmp.Compare(a.Domain, b.Domain), strings.Compare(a.ZID, b.ZID), cmp.Compare(a.ID, b.ID))
 	})
-	s.Topics = sorted(topics, func(a, b Topic) int { return strings.Compare(a.Name, b.Name) })
-	s.Services = sorted(services, func(a, b Service) int { return strings.Compare(a.Name, b.Name) })
+	s.Topics = sorted(topics, func(a, b Topic) int {
+		return cmp.Or(strings.Compare(a.Name, b.Name), cmp.Compare(a.Domain, b.Domain))
+	})
 }
 
 // order is by topic, type, hash, QoS and then by who it is.
