@@ -105,8 +105,11 @@ func TestNoAllocations(t *testing.T) {
 		sent := uint64(0)
 		one := func() {
 			rg.publish(data)
-			for sent++; rg.Frames() < sent; {
-				runtime.Gosched()
+			sent++
+			for late := time.Now().Add(20 * time.Second); rg.Frames() < sent; runtime.Gosched() {
+				if time.Now().After(late) {
+					t.Fatalf("of %d frames %d went out", sent, rg.Frames())
+				}
 			}
 		}
 		one()

@@ -9,6 +9,7 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/seed-3c7e7623/camd/backend/cpu"
 	"github.com/seed-3c7e7623/camd/frame"
@@ -56,8 +57,10 @@ func TestSendAllocatesAndCopiesNothing(t *testing.T) {
 				}
 				m.Sequence++
 				r.Publish(slot, m)
-				for b.Frames() < m.Sequence {
-					runtime.Gosched()
+				for late := time.Now().Add(patience); b.Frames() < m.Sequence; runtime.Gosched() {
+					if time.Now().After(late) {
+						t.Fatalf("of %d frames %d went out", m.Sequence, b.Frames())
+					}
 				}
 			}
 			one()
