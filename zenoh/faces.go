@@ -150,6 +150,7 @@ func (s *Session) lose(f *face, err error) {
 	list := slices.DeleteFunc(slices.Clone(s.open()), func(o *face) bool { return o == f })
 	s.faces.Store(&list)
 	s.version.Add(1)
+	clear(s.routes) // which may keep it
 	if len(list) == 0 {
 		s.up = make(chan struct{})
 	}

@@ -106,6 +106,7 @@ func (p *Publisher) reset(f *face) {
 	p.mu.Lock()
 	delete(p.remote, f)
 	delete(p.told, f)
+	p.routed.Store(nil) // which may keep it
 	p.matched.Store(len(p.remote) > 0)
 	p.mu.Unlock()
 	p.s.version.Add(1)
