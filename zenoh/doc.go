@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 
 // Package zenoh is a Zenoh 1.x session in pure Go: a client of routers and
-// peers, which cannot tell it from their own.
+// peers, or a peer itself; others cannot tell it from their own.
 //
 //	s, err := zenoh.Open(ctx, config.Client("tcp/192.0.2.1:7447"), nil)
 //	…
@@ -15,6 +15,12 @@
 // and watches what is alive. What is declared stays declared: when the
 // connection is lost the session connects again, with growing pauses, and
 // declares everything again. Meanwhile puts fail with [ErrNotConnected].
+//
+// A peer (config.Peer) listens, finds others by multicast and gossip, and is
+// connected with all of them; it is usable alone. It serves peers and clients
+// with what is its own and passes nothing on between them. [Scout] lists who is
+// there. In mode auto (config.Auto) a session is the client of a router where
+// one answers, and a peer otherwise.
 //
 // # Old frames are worth nothing
 //
