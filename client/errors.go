@@ -14,6 +14,9 @@ import (
 var (
 	// ErrNoDaemon: no camd answers in any runtime directory.
 	ErrNoDaemon = errors.New("no camd found")
+	// ErrConfig: the settings of Zenoh or of the ROS domain make no sense; of the
+	// environment, or of the program.
+	ErrConfig = errors.New("invalid configuration")
 	// ErrNoRouter: no Zenoh router answers, through which ROS 2 topics come.
 	ErrNoRouter = errors.New("no Zenoh router found")
 	// ErrUnknownStream: a camd answers but has no such stream, or nobody
