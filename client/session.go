@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/zenoh"
 	"github.com/seed-3c7e7623/camd/zenoh/config"
+	zlink "github.com/seed-3c7e7623/camd/zenoh/link"
 )
 
 // session is what topics need of a Zenoh session.
@@ -73,8 +74,18 @@ func (o *options) zenohConfig() (*config.Config, error) {
 	if c == nil {
 		var err error
 		if c, err = config.FromEnv(os.Getenv); err != nil {
-			return nil, fmt.Errorf("configuration of Zenoh: %w", err)
+			return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 		}
+	}
+	if err := c.Skipped(); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
+	}
+	tls, err := c.TLS.Link()
+	if err == nil {
+		err = tls.Check()
+	}
+	if err != nil {
+		return nil, fmt.Errorf("%w: Zenoh: %w", ErrConfig, err)
 	}
 	own := *c
 	if len(own.Connect.Endpoints) == 0 {
@@ -152,10 +163,44 @@ func (s realSession) Close() error {
 	return s.Session.Close(ctx)
 }
 
-// noRouter is the error for a router that does not answer.
+// noRouter is the error for a session that cannot be opened.
 func noRouter(c *config.Config, err error) error {
-	if errors.Is(err, zenoh.ErrConfig) {
-		return fmt.Errorf("configuration of Zenoh: %w", err)
+	switch {
+	case errors.Is(err, zenoh.ErrConfig), errors.Is(err, zlink.ErrTLS):
+		return fmt.Errorf("%w: Zenoh: %w", ErrConfig, err)
+	case errors.Is(err, zenoh.ErrNoAnswer), errors.Is(err, context.DeadlineExceeded):
+		return silent(endpoints(c), err)
 	}
 	return fmt.Errorf("%w at %s (%w); ROS 2 starts one with: ros2 run rmw_zenoh_cpp rmw_zenohd", ErrNoRouter, endpoints(c), err)
 }
+
+// unanswered is the error for a question that a router did not answer.
+func unanswered(s session, what string, err error) error {
+	endpoint, lost := s.Connected()
+	switch {
+	case endpoint == "":
+		if lost == nil {
+			lost = err
+		}
+		return &routerError{fmt.Sprintf("connection to the Zenoh router lost while %s: %v", what, lost), err}
+	case errors.Is(err, context.DeadlineExceeded):
+		return silent(endpoint, fmt.Errorf("%s: %w", what, err))
+	}
+	return fmt.Errorf("%w: %s: %w", ErrNoRouter, what, err)
+}
+
+// silent is the error for a router that may be there, but says nothing.
+func silent(at string, err error) error {
+	return &routerError{fmt.Sprintf("the Zenoh router at %s does not answer (%v)", at, err), err}
+}
+
+// routerError is an [ErrNoRouter] that does not say that there is none.
+type routerError struct {
+	text  string
+	cause error
+}
+
+func (e *routerError) Error() string { return e.text }
+
+// Unwrap names the condition and the cause.
+func (e *routerError) Unwrap() []error { return []error{ErrNoRouter, e.cause} }

@@ -44,6 +44,7 @@ var exitCodes = []struct {
 	{ErrTimeout, ExitTimeout},
 	{ErrDoctor, ExitDoctor},
 	{ErrConfig, ExitConfig},
+	{client.ErrConfig, ExitConfig},
 	{capture.ErrConfig, ExitConfig},
 	{capture.ErrFormatRefused, ExitConfig},
 	{client.ErrPermission, ExitUnavailable},

@@ -15,6 +15,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/zenoh/config"
+	"github.com/seed-3c7e7623/camd/zenoh/link"
 )
 
 // placeFlags say where streams are looked for: in which runtime directory, and
@@ -24,6 +25,7 @@ type placeFlags struct {
 	file    *string
 	connect *[]string
 	domain  domain
+	zenoh   *config.Config // of file and connect; nil: not read yet
 }
 
 func addPlaceFlags(fs *pflag.FlagSet) *placeFlags {
@@ -42,33 +44,57 @@ func dirOption(dir string) []client.Option {
 	return []client.Option{client.WithRuntimeDir(dir)}
 }
 
-// options are those of the flags. Nothing is logged, unless a logger is set
-// behind them.
+// options are those of the flags, and of the environment where that has to be
+// read for them. Nothing is logged, unless a logger is set behind them.
 func (p *placeFlags) options() ([]client.Option, error) {
 	opts := append([]client.Option{client.WithLogger(slog.New(slog.DiscardHandler))}, dirOption(*p.dir)...)
 	if p.domain >= 0 {
 		opts = append(opts, client.WithDomain(int(p.domain)))
 	}
+	for _, e := range *p.connect {
+		if _, err := link.ParseEndpoint(e); err != nil {
+			return nil, Usagef("--connect: %v", err)
+		}
+	}
 	if *p.file == "" && len(*p.connect) == 0 {
 		return opts, nil
 	}
-	c := config.New()
-	err := c.LoadEnv(func(name string) string {
-		if *p.file != "" && name == config.EnvFile {
-			return *p.file
+	if p.zenoh == nil { // a pipe can be read only once
+		c, err := p.session()
+		if err != nil {
+			return nil, err
 		}
-		return os.Getenv(name)
-	})
-	if err != nil && *p.file != "" {
-		return nil, fmt.Errorf("--zenoh-config: %w", err)
+		p.zenoh = c
+	}
+	return append(opts, client.WithZenoh(p.zenoh)), nil
+}
+
+// session is the configuration of Zenoh that the flags ask for.
+func (p *placeFlags) session() (*config.Config, error) {
+	c := config.New()
+	getenv := os.Getenv
+	if *p.file != "" {
+		if err := c.LoadFile(strings.TrimPrefix(*p.file, "file://")); err != nil {
+			return nil, fmt.Errorf("%w: --zenoh-config: %w", ErrConfig, err)
+		}
+		getenv = func(name string) string {
+			if name == config.EnvOverride {
+				return os.Getenv(name)
+			}
+			return "" // the flag goes before the files of the environment
+		}
+	}
+	err := c.LoadEnv(getenv)
+	if err == nil {
+		err = c.Skipped()
 	}
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	if len(*p.connect) > 0 {
 		c.Connect.Endpoints = *p.connect
 	}
-	return append(opts, client.WithZenoh(c)), nil
+	return c, nil
 }
 
 // found are the options of commands beside, which tell what is there. Their

@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -35,6 +36,9 @@ func findAll(cmd *cobra.Command, w world, opts []client.Option, verbose bool) ([
 		topics, noRouter = w.topics(ctx, opts...)
 	})
 	both.Wait()
+	if errors.Is(noRouter, client.ErrConfig) {
+		return nil, nil, noRouter
+	}
 	topics = published(topics)
 	if noDaemon != nil && noRouter != nil {
 		if verbose {

@@ -36,6 +36,7 @@ type Config struct {
 	sources map[string]string // by key
 	modal   map[string]modal  // by key
 	notes   []Note
+	skipped []error
 }
 
 // Connect says whom to connect to and how long to try.

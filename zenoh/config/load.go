@@ -141,11 +141,16 @@ const (
 )
 
 // FromEnv returns the settings that the environment asks for. A pair of the
-// override that is not valid is skipped and noted.
+// override that is not valid is skipped and noted, as Zenoh does; who wants to
+// fail asks for [Config.Skipped].
 func FromEnv(getenv func(string) string) (*Config, error) {
 	c := New()
 	return c, c.LoadEnv(getenv)
 }
+
+// Skipped returns what is wrong with the pairs that [Config.LoadEnv] skipped;
+// nil: nothing was.
+func (c *Config) Skipped() error { return errors.Join(c.skipped...) }
 
 // LoadEnv takes settings from the environment.
 func (c *Config) LoadEnv(getenv func(string) string) error {
@@ -170,6 +175,7 @@ func (c *Config) LoadEnv(getenv func(string) string) error {
 		}
 		if err != nil {
 			c.note(strings.TrimSpace(key), "$"+EnvOverride, "skipped: "+err.Error())
+			c.skipped = append(c.skipped, fmt.Errorf("$%s: %q: %w", EnvOverride, pair, err))
 		}
 	}
 	return nil
