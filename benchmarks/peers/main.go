@@ -88,6 +88,9 @@ func compare(ctx context.Context, s settings, stdout, stderr io.Writer) (err err
 		}
 	}
 	st.meta.Peers = about
+	if s.Note != "" {
+		st.meta.Note = s.Note
+	}
 	call := callMeta{Commit: commit(k.root), Started: time.Now(), LoadBefore: bench.ReadHost().LoadBefore}
 	call.Cells, err = runCells(ctx, s, st, launches, stderr)
 	call.Ended, call.LoadAfter = time.Now(), bench.ReadHost().LoadBefore

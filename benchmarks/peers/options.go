@@ -35,6 +35,7 @@ type settings struct {
 	Machine string
 	Resume  string        // folder of a run that is to go on
 	For     time.Duration // no cell begins later; 0 = until all are there
+	Note    string        // for meta.json
 	Setup   bool          // set up and measure nothing
 	List    bool
 }
@@ -68,6 +69,7 @@ func parseSettings(args []string, stdout io.Writer) (settings, error) {
 	f.StringVar(&s.Machine, "machine", "", "what the new folder is called after the date; default: processor and cores")
 	f.StringVar(&s.Resume, "resume", "", "go on with the run in this `folder`, with its options")
 	f.DurationVar(&s.For, "for", 0, "begin no cell later than this after the first; 0 = no limit")
+	f.StringVar(&s.Note, "note", "", "a `remark` for meta.json, on what the machine did besides for example")
 	f.BoolVar(&s.Setup, "setup", false, "set up the peers and measure nothing")
 	f.BoolVar(&s.List, "list", false, "list the peers")
 	if err := f.Parse(args); err != nil {

@@ -32,7 +32,8 @@ type meta struct {
 	RunID   string     `json:"run_id"`
 	Machine string     `json:"machine"`
 	Host    bench.Host `json:"host"`
-	Clock   string     `json:"clock"` // of all stamps
+	Clock   string     `json:"clock"`          // of all stamps
+	Note    string     `json:"note,omitempty"` // of the one who measured
 	Options Options    `json:"options"`
 	Peers   []peerMeta `json:"peers"`
 	Calls   []callMeta `json:"calls"` // of the command: more than one if the run was resumed
