@@ -15,6 +15,7 @@ import (
 
 // Real clients come in through each kind of door that a peer of ours has.
 func TestPeerListens(t *testing.T) {
+	t.Parallel()
 	for _, v := range versions {
 		t.Run(v+"/tls", func(t *testing.T) {
 			t.Parallel()
@@ -63,6 +64,7 @@ func TestPeerListens(t *testing.T) {
 // A client that is killed is forgotten after its lease at most; the one that
 // comes after it is served.
 func TestPeerLosesClient(t *testing.T) {
+	t.Parallel()
 	for _, v := range versions {
 		t.Run(v, func(t *testing.T) {
 			t.Parallel()

@@ -19,6 +19,7 @@ import (
 // that introduced them leaves, and they stay. Nodes of 1.10 do not pass on
 // addresses of loopback, so that all listen at all addresses.
 func TestGossipMesh(t *testing.T) {
+	t.Parallel()
 	for _, v := range versions {
 		t.Run(v, func(t *testing.T) {
 			t.Parallel()
@@ -112,6 +113,7 @@ func TestGossipMesh(t *testing.T) {
 // A peer of ours that is connected with a router and with a peer behind the same
 // router gets what that puts once.
 func TestPeerBesideRouter(t *testing.T) {
+	t.Parallel()
 	for _, v := range versions {
 		t.Run(v, func(t *testing.T) {
 			t.Parallel()
@@ -196,6 +198,7 @@ func hub(t *testing.T, n int) (by [][]string) {
 // Three hosts without any configuration find each other by multicast: two of
 // ours, and one of the reference, which comes last. z_scout sees them all.
 func TestScouting(t *testing.T) {
+	t.Parallel()
 	dir := t.TempDir()
 	if out, err := exec.Command("go", "build", "-o", dir, "../examples/z_sub", "../examples/z_pub", "../examples/z_scout").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -239,6 +239,7 @@ func lives(t *testing.T, n *node, s *zenoh.Session) {
 
 // Real clients and peers connect to a peer of ours.
 func TestPeerServes(t *testing.T) {
+	t.Parallel()
 	for _, v := range versions {
 		for role, mode := range map[wire.WhatAmI]string{wire.Client: "client", wire.Peer: "peer"} {
 			t.Run(v+"/"+mode, func(t *testing.T) {
