@@ -153,7 +153,7 @@ func (k *kit) rust(ctx context.Context, name, program string) (made, error) {
 	return k.once(name, func() made {
 		out, err := exec.CommandContext(ctx, "cargo", "--version").Output()
 		if err != nil {
-			return made{err: fmt.Errorf("cargo is %w: it comes with Rust 1.88 or later, from rustup or a distribution: %w", errNotThere, err)}
+			return made{err: fmt.Errorf("cargo is %w: it comes with Rust 1.89 or later, from rustup or a distribution: %w", errNotThere, err)}
 		}
 		target := filepath.Join(k.cache, "cargo-"+name)
 		k.say("building %s (the first time takes minutes)", name)
