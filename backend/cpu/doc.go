@@ -11,7 +11,8 @@
 //	/CAMERA/STREAM/camera_info           sensor_msgs/msg/CameraInfo
 //	/CAMERA/STREAM/image_raw/compressed  sensor_msgs/msg/CompressedImage
 //
-// A stream of JPEG frames has only the last one, as the camera made them.
+// A stream of JPEG frames has the last two, as the camera made them. With the
+// stream that is decoded from it, it shares those of the same name, see [Pair].
 //
 // # Work is done when somebody subscribes
 //
