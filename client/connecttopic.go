@@ -59,7 +59,7 @@ func (s *Subscription) connectTopic(ctx context.Context, t target) (_ route, err
 	}
 	r := &topicRoute{
 		sub: s, link: s.link, target: t, wake: make(chan struct{}, 1), clock: s.opts.clock(), asked: map[string]struct{}{},
-		graph: graph.NewCache(t.domain, &graph.CacheOptions{MaxTokens: maxPublishers}),
+		graph: graph.NewCache(t.domain, &graph.CacheOptions{MaxTokens: maxPublishers + 1}),
 	}
 	r.follow = follower{known: r.shown, marks: map[graph.GID]mark{}}
 	defer func() {
@@ -97,7 +97,7 @@ func (r *topicRoute) watch(ctx context.Context) ([]graph.Entity, error) {
 	r.opened = append(r.opened, w)
 	// They have been reported to the watch when this returns.
 	if _, err := r.link.session.Tokens(ctx, key); err != nil {
-		return nil, fmt.Errorf("%w: asking who publishes %s: %w", ErrNoRouter, r.target.topic, err)
+		return nil, unanswered(r.link.session, "asking who publishes "+r.target.topic, err)
 	}
 	return r.graph.Publishers(r.target.topic), nil
 }

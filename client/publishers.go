@@ -30,11 +30,12 @@ func (r *topicRoute) seen(token string, alive bool) {
 	r.sub.mu.Lock()
 	defer r.sub.mu.Unlock()
 	if alive {
-		if err := r.graph.Add(token); err != nil {
+		if err := r.book(token); err != nil {
 			r.ignore(&ignored{IgnoredToken, err})
 		}
 		return
 	}
+	r.recall.gone(token)
 	was := r.shown(r.follow.gid)
 	r.graph.Remove(token)
 	if was && !r.shown(r.follow.gid) {
@@ -114,8 +115,9 @@ func (r *topicRoute) look(s *Subscription) error {
 	}
 	r.info.State, r.info.Problem = stateRunning, ""
 	if !running {
-		r.info.State, r.info.Problem = stateUnpublished, "nobody publishes "+r.target.topic
+		r.info.State, r.info.Problem = stateUnpublished, r.why(endpoint, lost, "").Error()
 	}
+	why := r.why(endpoint, lost, " any more")
 	if s.topic == r {
 		s.info = r.info
 	}
@@ -125,24 +127,25 @@ func (r *topicRoute) look(s *Subscription) error {
 	case endpoint != "" && other:
 		return fmt.Errorf("%w: %s of %s", errAgain, best.typ, best.node)
 	case was && !running:
-		err := r.why(endpoint, lost)
 		if r.target.info != nil {
-			return err // what was agreed with the daemon is to be agreed on anew
+			return why // what was agreed with the daemon is to be agreed on anew
 		}
-		s.opts.log.Warn("path lost", "stream", s.stream, "reason", err)
-		s.event(EventDisconnected, err, "%s: %v", s.stream, err)
+		s.opts.log.Warn("path lost", "stream", s.stream, "reason", why)
+		s.event(EventDisconnected, why, "%s: %v", s.stream, why)
 	case !was && running:
 		s.event(EventConnected, nil, "%s", r.text())
 	}
 	return nil
 }
 
-// why says why no frames can come.
-func (r *topicRoute) why(endpoint string, lost error) error {
-	if endpoint != "" {
-		return fmt.Errorf("nobody publishes %s any more", r.target.topic)
-	}
-	if lost == nil {
+// why says why no frames can come. The mutex of the subscription is held.
+func (r *topicRoute) why(endpoint string, lost error, anyMore string) error {
+	switch {
+	case endpoint != "" && r.recall.left:
+		return fmt.Errorf("no publisher of %s is known%s: there are more than %d, and some were left out", r.target.topic, anyMore, maxPublishers)
+	case endpoint != "":
+		return fmt.Errorf("nobody publishes %s%s", r.target.topic, anyMore)
+	case lost == nil:
 		return fmt.Errorf("connection to the Zenoh router at %s lost", r.path.Router)
 	}
 	return fmt.Errorf("connection to the Zenoh router at %s lost: %w", r.path.Router, lost)

@@ -46,6 +46,7 @@ type topicRoute struct {
 	asking  int                 // how many questions are under way
 	running bool                // somebody publishes, as far as is known
 	told    bool                // that frames can come
+	recall  recall
 }
 
 // arrival is a frame that nobody has taken.
@@ -288,6 +289,7 @@ func (r *topicRoute) run(ctx context.Context, s *Subscription) error {
 			s.event(e.Kind, e.Err, "%s", e.Text)
 		}
 		r.fetch(ctx)
+		r.ask(ctx)
 		if err := r.look(s); err != nil {
 			return err
 		}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/seed-3c7e7623/camd/frame"
 	"github.com/seed-3c7e7623/camd/negotiate"
@@ -44,6 +45,9 @@ func TestPublisherAndRouterRestart(t *testing.T) {
 	f.Release()
 	n.cut()
 	events.wait(t, EventDisconnected, "connection to the Zenoh router at tcp/test:7447 lost: connection reset by peer")
+	if i := s.Info(); !strings.HasPrefix(i.Problem, "connection to the Zenoh router at tcp/test:7447 lost") {
+		t.Errorf("problem %q", i.Problem)
+	}
 	n.restore(again.entity.Token())
 	events.wait(t, EventConnected, "")
 	again.publish(nil)
@@ -391,4 +395,59 @@ func TestStreamByCPUThatIsNotReady(t *testing.T) {
 		_ = s.Close()
 		n.nothing()
 	}
+}
+
+// Who was left out for want of room is found once there is some, and meanwhile
+// nobody says that nobody publishes.
+func TestPublisherThatWasLeftOut(t *testing.T) {
+	n := newRouter(t)
+	events := newTold()
+	s := n.topic(WithUnpublished(), eager, events.option())
+	events.wait(t, EventWaiting, "waiting for a publisher of /cam/image_raw")
+	var crowd []string
+	for i := range maxPublishers {
+		crowd = append(crowd, newCamera(n, func(e *graph.Entity) { e.NodeID, e.ID = uint64(1000+i), uint64(2000+i) }).entity.Token())
+	}
+	n.alive(true, crowd...)
+	c := newCamera(n, nil).appear()
+	events.wait(t, EventIgnored, "more than 256 publishers of /cam/image_raw")
+	n.alive(false, crowd...)
+	deadline, look := bounded(t), time.NewTicker(5*time.Millisecond)
+	defer look.Stop()
+	for !s.topicShows(c.entity.GID()) {
+		select {
+		case <-deadline.Done():
+			t.Fatal("the camera was not found again")
+		case e := <-events.all:
+			if strings.Contains(e.Text, "nobody publishes") {
+				t.Fatalf("told %q", e.Text)
+			}
+		case <-look.C:
+		}
+	}
+	c.publish(nil)
+	want(t, s, 1).Release()
+}
+
+// The publisher that is followed has a place in any case.
+func TestFollowedPublisherHasAPlace(t *testing.T) {
+	n := newRouter(t)
+	newCamera(n, func(e *graph.Entity) { e.NodeID, e.ID = 999, 999 }).appear()
+	c := newCamera(n, nil)
+	s := n.topic()
+	c.publish(nil)
+	want(t, s, 1).Release()
+	for i := range 2 * maxPublishers {
+		n.alive(true, newCamera(n, func(e *graph.Entity) { e.NodeID, e.ID = uint64(1000+i), uint64(2000+i) }).entity.Token())
+	}
+	c.appear()
+	if !s.topicShows(c.entity.GID()) {
+		t.Error("it was left out")
+	}
+}
+
+func (s *Subscription) topicShows(gid graph.GID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.topic != nil && s.topic.shown(gid)
 }

@@ -6,7 +6,6 @@ package client
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -64,7 +63,7 @@ func Topics(ctx context.Context, opts ...Option) ([]Topic, error) {
 func topicsOf(ctx context.Context, s session, key string) ([]Topic, error) {
 	tokens, err := s.Tokens(ctx, key)
 	if err != nil {
-		return nil, fmt.Errorf("%w: asking for topics: %w", ErrNoRouter, err)
+		return nil, unanswered(s, "asking for topics", err)
 	}
 	all := graph.NewCache(graph.AnyDomain, nil)
 	for _, token := range tokens {
