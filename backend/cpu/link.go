@@ -109,10 +109,9 @@ func (l *Link) endpoint(nodeName, topic string, t msg.Type, q graph.QoS, onMatch
 		return nil, fmt.Errorf("%w: %s", ErrTaken, topic)
 	}
 	n, fresh := l.node(nodeName)
-	e := graph.Entity{
-		Domain: l.Domain, ZID: l.session.ZID(), NodeID: n.id, ID: l.number(), Kind: graph.KindPublisher,
-		Enclave: l.Enclave, Namespace: l.Namespace, Node: nodeName, Topic: topic, Type: t.Name, Hash: t.Hash, QoS: q,
-	}
+	own := graph.NewNode(l.Domain, l.session.ZID(), n.id, l.Namespace, nodeName)
+	own.Enclave = l.Enclave
+	e := own.Publisher(l.number(), topic, t.Name, t.Hash, q)
 	if err := e.Validate(); err != nil {
 		return nil, err
 	}
@@ -134,8 +133,6 @@ func (l *Link) endpoint(nodeName, topic string, t msg.Type, q graph.QoS, onMatch
 		return nil, err
 	}
 	if fresh {
-		own := e
-		own.Kind, own.ID = graph.KindNode, n.id
 		if n.token, err = l.session.Token(own.Token()); err != nil {
 			return nil, errors.Join(err, out.publisher.Close())
 		}
