@@ -31,8 +31,10 @@ type link struct {
 	from  *links
 	users int // belongs to from.mu
 
-	mu      sync.Mutex // one opens
-	session session
+	opening chan struct{} // capacity 1: one opens
+
+	mu      sync.Mutex
+	session session // set by who opens
 	ids     uint64
 	nodes   map[int]*node // by domain
 }
@@ -56,28 +58,43 @@ func (o *options) linkKey() string {
 }
 
 // join returns the link for o, with its session open. It fails with
-// [ErrNoRouter]. Each call that succeeds needs one of leave.
+// [ErrNoRouter], and with ctx's error also while another call opens it. Each
+// call that succeeds needs one of leave.
 func (ls *links) join(ctx context.Context, o *options) (*link, error) {
 	key := o.linkKey()
 	ls.mu.Lock()
 	l := ls.all[key]
 	if l == nil {
-		l = &link{key: key, from: ls, nodes: map[int]*node{}}
+		l = &link{key: key, from: ls, opening: make(chan struct{}, 1), nodes: map[int]*node{}}
 		ls.all[key] = l
 	}
 	l.users++
 	ls.mu.Unlock()
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if l.session == nil {
+	select {
+	case l.opening <- struct{}{}:
+		defer func() { <-l.opening }()
+	case <-ctx.Done():
+		l.leave()
+		return nil, context.Cause(ctx)
+	}
+	if l.opened() == nil {
 		s, first, err := o.openLink(ctx)
 		if err != nil {
 			ls.part(l)
 			return nil, err
 		}
+		l.mu.Lock()
 		l.session, l.ids = s, first
+		l.mu.Unlock()
 	}
 	return l, nil
+}
+
+// opened is the session, nil before it is open.
+func (l *link) opened() session {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.session
 }
 
 // openLink opens the session that o speaks of. first is the first id for
@@ -117,8 +134,11 @@ func (ls *links) part(l *link) bool {
 
 // leave ends one use; the last closes the session.
 func (l *link) leave() {
-	if l.from.part(l) {
-		_ = l.session.Close() // what cannot be said any more is seen by its absence
+	if !l.from.part(l) {
+		return
+	}
+	if s := l.opened(); s != nil {
+		_ = s.Close() // what cannot be said any more is seen by its absence
 	}
 }
 

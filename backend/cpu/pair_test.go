@@ -117,15 +117,18 @@ func TestPairOfOtherTopics(t *testing.T) {
 	}{
 		"image elsewhere": {
 			"/eyes/image_raw", testTopic,
-			[]string{"/eyes/image_raw", "/eyes/camera_info", "/eyes/image_raw/compressed"}, []string{testInfo, testJPEG},
+			[]string{"/eyes/image_raw", "/eyes/camera_info", "/eyes/image_raw/compressed"},
+			[]string{testInfo, testJPEG},
 		},
 		"JPEG elsewhere": {
 			testTopic, "/eyes/image_raw",
-			[]string{testTopic, testInfo, testJPEG}, []string{"/eyes/camera_info", "/eyes/image_raw/compressed"},
+			[]string{testTopic, testInfo, testJPEG},
+			[]string{"/eyes/camera_info", "/eyes/image_raw/compressed"},
 		},
 		"side by side": {
 			"/front/color/image_rect", testTopic,
-			[]string{"/front/color/image_rect", testInfo, "/front/color/image_rect/compressed"}, []string{testJPEG},
+			[]string{"/front/color/image_rect", testInfo, "/front/color/image_rect/compressed"},
+			[]string{testJPEG},
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
