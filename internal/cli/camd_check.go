@@ -75,10 +75,10 @@ func (c *configFlags) load(ctx context.Context) (*config.Config, error) {
 	return config.Load(in)
 }
 
-// warnings logs the variables that mean nothing.
+// warnings logs what makes less sense than was meant.
 func warnings(log *slog.Logger, cfg *config.Config) {
 	for _, w := range cfg.Warnings {
-		log.Warn("environment variable has no effect", "variable", w.Where.Name, "err", w.Text)
+		log.Warn("configuration", "place", w.Where.String(), "err", w.Text)
 	}
 }
 

@@ -124,6 +124,7 @@ func (l *loader) cameras() {
 		paths = append(paths, l.settle(c, names)...)
 	}
 	l.devices()
+	l.clashes()
 	l.alone()
 	l.env.unused(&l.report, append(daemonKeys(), paths...))
 }
@@ -154,8 +155,7 @@ func (l *loader) settle(c *camera, names []string) []string {
 		l.blame(c, err)
 		ok = false
 	}
-	if ok && l.cfg.Zenoh.Enabled != EnabledNo && bool(l.cfg.ROS2.Enabled) {
-		n := daemon.Network{Namespace: string(l.cfg.ROS2.Namespace), AnyHash: bool(l.cfg.ROS2.AnyHash)}
+	if n := l.cfg.network(); ok && n != nil {
 		if err := n.CheckCamera(spec); err != nil {
 			l.blame(c, err)
 			ok = false

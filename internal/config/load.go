@@ -40,7 +40,8 @@ type Config struct {
 	// Settings lists every value with what set it, in the order of
 	// documentation.
 	Settings []Setting
-	// Warnings are variables named CAMD_ that mean nothing.
+	// Warnings are variables named CAMD_ that mean nothing, and cameras of which
+	// something cannot be published.
 	Warnings []*Problem
 
 	lines []string // of the file
