@@ -239,7 +239,7 @@ func TestNodeStopped(t *testing.T) {
 			t.Errorf("the connection ended with %v, want ErrExpired", err)
 		}
 		goesOn(t, n, s)
-	}, "transport: {link: {tx: {lease: 700, keep_alive: 4}}}")
+	}, "transport: {link: {tx: {lease: 1500, keep_alive: 4}}}")
 }
 
 // A node that is stopped takes no bytes: its socket's buffer fills, and with it
@@ -249,7 +249,7 @@ func TestNodeStopped(t *testing.T) {
 func TestNodeTakesNothing(t *testing.T) {
 	each(t, func(t *testing.T, n *node, e string) {
 		c := quick(e)
-		c.Transport.Lease, c.Transport.WaitBeforeClose = 700*time.Millisecond, 300*time.Millisecond
+		c.Transport.Lease, c.Transport.WaitBeforeClose = 1500*time.Millisecond, 300*time.Millisecond
 		s := open(t, c)
 		n.do(command{"op": "sink", "name": "s", "key": "full/**", "reply": "full/q"}, "declared")
 		round(t, s)

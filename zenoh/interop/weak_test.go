@@ -88,6 +88,9 @@ func TestWeakLink(t *testing.T) {
 				}
 			}
 			<-received
+			if len(ages) == 0 {
+				t.Fatalf("no frame of %d arrived whole", total)
+			}
 			slices.Sort(ages)
 			transfer := time.Duration(float64(c.frame) * 8 / c.bitsPerSecond * float64(time.Second))
 			carries := int(float64(c.seconds) / transfer.Seconds())
