@@ -146,7 +146,7 @@ func (s *Subscription) unknownTopic(ctx context.Context, t target, publishers []
 	}
 	ctx, cancel := context.WithTimeout(ctx, graphWait)
 	defer cancel()
-	topics, err := topicsOf(ctx, s.link.session, allTokens)
+	topics, _, err := topicsOf(ctx, s.link.session, allTokens)
 	if err != nil {
 		s.opts.log.Debug("no list of topics", "err", err)
 	}

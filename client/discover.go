@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/seed-3c7e7623/camd/negotiate"
@@ -98,6 +99,9 @@ func eachDaemon(ctx context.Context, o *options, ask func(dir string, c *negotia
 		} else {
 			if refused := new(RefusedError); errors.As(err, &refused) {
 				refused.Dir = dir
+			}
+			if errors.Is(err, os.ErrDeadlineExceeded) {
+				o.event(EventNoAnswer, err, fmt.Sprintf("the camd in %s does not answer: is it stopped, or overloaded?", dir))
 			}
 			errs = append(errs, dirError{dir, err})
 		}

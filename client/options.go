@@ -118,8 +118,9 @@ func WithName(program string) Option {
 	}
 }
 
-// WithEvents has f called at each change of a subscription. It runs on the
-// subscription's own goroutine and must not call Close.
+// WithEvents has f called at each change of a subscription, and with what List,
+// Status and Topics leave out. It runs on the subscription's own goroutine and
+// must not call Close.
 func WithEvents(f func(Event)) Option { return func(o *options) { o.events = f } }
 
 // WithZenoh sets how ROS 2 topics are reached. Subscriptions with the same c
@@ -155,7 +156,15 @@ const (
 	EventWaiting      EventKind = "waiting"    // not connected, and why
 	EventIgnored      EventKind = "ignored"    // a message of the topic is no frame: the first for this reason
 	EventClockStep    EventKind = "clock_step" // the system clock was set while frames come by cpu
+	EventNoAnswer     EventKind = "no_answer"  // List and Status: a daemon is there, but does not answer
+	EventIncomplete   EventKind = "incomplete" // Topics: there are more than can be listed
 )
+
+func (o *options) event(kind EventKind, err error, text string) {
+	if o.events != nil {
+		o.events(Event{Kind: kind, Err: err, Text: text})
+	}
+}
 
 // Event is a change of a subscription.
 type Event struct {

@@ -6,6 +6,8 @@ package client
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -56,18 +58,25 @@ func Topics(ctx context.Context, opts ...Option) ([]Topic, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, graphWait)
 	defer cancel()
-	return topicsOf(ctx, l.session, key)
+	topics, left, err := topicsOf(ctx, l.session, key)
+	if left > 0 {
+		o.event(EventIncomplete, nil, fmt.Sprintf("the list of topics is incomplete: %d tokens of nodes and endpoints were left out, of more than %d", left, graph.DefaultMaxTokens))
+	}
+	return topics, err
 }
 
-// topicsOf asks a session. What is no token of ROS is passed over.
-func topicsOf(ctx context.Context, s session, key string) ([]Topic, error) {
+// topicsOf asks a session. What is no token of ROS is passed over; left is how
+// many there was no room for.
+func topicsOf(ctx context.Context, s session, key string) (_ []Topic, left int, _ error) {
 	tokens, err := s.Tokens(ctx, key)
 	if err != nil {
-		return nil, unanswered(s, "asking for topics", err)
+		return nil, 0, unanswered(s, "asking for topics", err)
 	}
 	all := graph.NewCache(graph.AnyDomain, nil)
 	for _, token := range tokens {
-		_ = all.Add(token)
+		if errors.Is(all.Add(token), graph.ErrFull) {
+			left++
+		}
 	}
 	var out []Topic
 	for _, t := range all.Topics() {
@@ -80,7 +89,7 @@ func topicsOf(ctx context.Context, s session, key string) ([]Topic, error) {
 	slices.SortFunc(out, func(a, b Topic) int {
 		return cmp.Or(cmp.Compare(a.Domain, b.Domain), strings.Compare(a.Name, b.Name), strings.Compare(a.Type, b.Type))
 	})
-	return out, nil
+	return out, left, nil
 }
 
 // ends lists those of one type.

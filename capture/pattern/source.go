@@ -20,13 +20,17 @@ import (
 // Stream is the name of the only stream of a pattern.
 const Stream = "color"
 
+// The size in pixels where the spec has none.
+const (
+	DefaultWidth  = 1280
+	DefaultHeight = 720
+)
+
 const (
 	styleBars = "bars"
 	styleRows = "rows"
 
-	defaultWidth  = 1280
-	defaultHeight = 720
-	defaultRate   = 30
+	defaultRate = 30
 	// noSlotPause keeps an unpaced source from spinning while readers hold
 	// every slot.
 	noSlotPause = time.Millisecond
@@ -84,7 +88,7 @@ func New(spec capture.Spec) (*Source, error) {
 	}
 	w, h := spec.Width, spec.Height
 	if w == 0 && h == 0 {
-		w, h = defaultWidth, defaultHeight
+		w, h = DefaultWidth, DefaultHeight
 	}
 	if s.sizes[0], err = frame.NewGeometry(enc, w, h); err != nil {
 		o.RefuseKey("size", "size: %w", err)

@@ -115,14 +115,14 @@ func writeTopics(w io.Writer, st *daemon.Status) {
 	}
 	fmt.Fprintf(w, "\nZENOH\tROUTER\tROLE\tSESSION\tDOMAIN\tLOST\tPROBLEM\n%s\t%s\t%s\t%s\t%d\t%d\t%s\n",
 		z.State, plain(dash(at)), dash(z.Role), dash(z.ZID), z.Domain, z.Losses, dash(plain(z.Problem)))
-	head := "\nTOPIC\tENCODING\tSUBSCRIBED\tSENT\tBYTES\tREPLACED\tCONVERTED\tENCODED\tCOPIES\tPROBLEM\n"
+	head := "\nTOPIC\tSTREAM\tENCODING\tSUBSCRIBED\tSENT\tBYTES\tREPLACED\tCONVERTED\tENCODED\tCOPIES\tPROBLEM\n"
 	for _, s := range st.Streams {
 		for _, t := range s.Topics {
 			matched := "no"
 			if t.Matched {
 				matched = "yes"
 			}
-			fmt.Fprintf(w, "%s%s\t%s\t%s\t%d\t%.1f MB\t%d\t%d\t%d\t%d\t%s\n", head, t.Topic, dash(plain(t.Encoding)), matched,
+			fmt.Fprintf(w, "%s%s\t%s\t%s\t%s\t%d\t%.1f MB\t%d\t%d\t%d\t%d\t%s\n", head, t.Topic, s.Name, dash(plain(t.Encoding)), matched,
 				t.Frames, float64(t.Bytes)/1e6, t.Replaced, t.Conversions, t.Encoded, t.Copies, dash(plain(t.Problem)))
 			head = ""
 		}

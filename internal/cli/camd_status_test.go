@@ -36,7 +36,7 @@ func TestStatusText(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := out.String()
-	for _, want := range []string{"up 1m0s", "  120 (240 decimated)  0  ", "HELD    RELEASED  OVERWRITTEN  SKIPPED", "HOLDS 1 frame for 12.3s", "hoarder[8]", "evicted: held a frame", "refused: ring_full 3 times", "left out", "connecting  tcp/a:7447, tcp/b:7447", "no router answers", "/front/color/image_raw  rgb8      yes         30    186.6 MB"} {
+	for _, want := range []string{"up 1m0s", "  120 (240 decimated)  0  ", "HELD    RELEASED  OVERWRITTEN  SKIPPED", "HOLDS 1 frame for 12.3s", "hoarder[8]", "evicted: held a frame", "refused: ring_full 3 times", "left out", "connecting  tcp/a:7447, tcp/b:7447", "no router answers", "/front/color/image_raw  front/color  rgb8      yes         30    186.6 MB"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -47,7 +47,7 @@ func unknownStream(stream string, known []string) error {
 	if len(known) == 0 {
 		return fmt.Errorf("%w %q: camd runs, but has no streams", client.ErrUnknownStream, stream)
 	}
-	return fmt.Errorf("%w %q%s\nknown are: %s", client.ErrUnknownStream, stream, didYouMean(stream, known), strings.Join(known, ", "))
+	return fmt.Errorf("%w %q%s\nknown are: %s", client.ErrUnknownStream, stream, didYouMean(stream, known), some(known, maxListed, ", "))
 }
 
 // unknownTopic says which image topics there are, why the one is not among
@@ -64,7 +64,7 @@ func unknownTopic(topic, why string, topics, streams []string) error {
 		b.WriteString(didYouMean(topic, topics))
 	}
 	if len(topics) > 0 {
-		b.WriteString("\nknown image topics are: " + strings.Join(topics, ", "))
+		b.WriteString("\nknown image topics are: " + some(topics, maxListed, ", "))
 	}
 	return fmt.Errorf("%w %q%s", client.ErrUnknownStream, topic, b.String())
 }

@@ -25,6 +25,13 @@ const topicWait = 1500 * time.Millisecond
 // findAll asks camd and ROS at the same time. Only when neither answers it is an
 // error: that of camd, which more people have.
 func findAll(cmd *cobra.Command, w world, opts []client.Option, verbose bool) ([]foundStream, []client.Topic, error) {
+	var mu sync.Mutex
+	var left []string // out, as the client says
+	opts = append(slices.Clip(opts), client.WithEvents(func(e client.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		left = append(left, e.Text)
+	}))
 	var daemons []client.Daemon
 	var topics []client.Topic
 	var noDaemon, noRouter error
@@ -47,6 +54,9 @@ func findAll(cmd *cobra.Command, w world, opts []client.Option, verbose bool) ([
 		return nil, nil, noDaemon
 	}
 	n := notes{out: cmd.ErrOrStderr(), program: cmd.Root().Name()}
+	for _, text := range left {
+		n.say("%s", text)
+	}
 	for _, err := range []error{noDaemon, noRouter} {
 		if verbose && err != nil {
 			n.say("%v", err)
@@ -69,6 +79,22 @@ func namesOfTopics(topics []client.Topic) []string {
 	return slices.Compact(names)
 }
 
+// Bounds of what is shown of a topic that somebody fills.
+const (
+	maxNodes  = 4   // of a row
+	maxRows   = 200 // of a table
+	maxEnds   = 32  // publishers, and subscribers, that info tells of
+	maxListed = 30  // names in an error
+)
+
+// some joins the first names, and says how many more there are.
+func some(names []string, most int, between string) string {
+	if len(names) <= most {
+		return strings.Join(names, between)
+	}
+	return fmt.Sprintf("%s%sand %d more", strings.Join(names[:most], between), between, len(names)-most)
+}
+
 // nodes are the publishers' names, each once.
 func nodes(t client.Topic) string {
 	var names []string
@@ -76,7 +102,7 @@ func nodes(t client.Topic) string {
 		names = append(names, p.Node)
 	}
 	slices.Sort(names)
-	return strings.Join(slices.Compact(names), " ")
+	return some(slices.Compact(names), maxNodes, " ")
 }
 
 var topicColumns = []string{"domain", "type", "publishers", "node"}
@@ -97,11 +123,14 @@ func listTables(streams []foundStream, topics []client.Topic) string {
 	}
 	out := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, strings.ToUpper("topic\t"+strings.Join(topicColumns, "\t")+"\tsubscribers"))
-	for _, t := range topics {
+	for _, t := range topics[:min(len(topics), maxRows)] {
 		fmt.Fprintln(out, t.Name+"\t"+strings.Join(topicCells(t), "\t")+"\t"+strconv.Itoa(len(t.Subscribers)))
 	}
 	// Writing into a string cannot fail.
 	_ = out.Flush()
+	if more := len(topics) - maxRows; more > 0 {
+		fmt.Fprintf(&b, "and %s more; --format csv and json list all\n", plural(more, "topic"))
+	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
@@ -124,7 +153,8 @@ func csvWithTopics(rows [][]string, topics []client.Topic) [][]string {
 // topicInfo prints a topic; it has several documents if it is there in several
 // domains or with two types.
 func topicInfo(cmd *cobra.Command, w world, opts []client.Option, name, format string) error {
-	topics, err := w.topics(cmd.Context(), opts...)
+	n := notes{out: cmd.ErrOrStderr(), program: cmd.Root().Name()}
+	topics, err := w.topics(cmd.Context(), append(slices.Clip(opts), client.WithEvents(func(e client.Event) { n.say("%s", e.Text) }))...)
 	if err != nil {
 		return explainNoRouter(cmd.Context(), w, name, opts, err)
 	}
@@ -167,8 +197,12 @@ func topicText(t client.Topic) string {
 	line("publishers", strconv.Itoa(len(t.Publishers)))
 	line("subscribers", strconv.Itoa(len(t.Subscribers)))
 	ends := func(kind string, list []client.Endpoint) {
-		for _, e := range list {
+		for i, e := range list {
 			fmt.Fprintln(&b)
+			if i == maxEnds {
+				fmt.Fprintf(&b, "and %s more; --format json lists all\n", plural(len(list)-i, kind))
+				break
+			}
 			line(kind, e.Node)
 			line("  qos", e.QoS)
 			line("  type hash", e.Hash)

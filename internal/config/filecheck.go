@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed-3c7e7623/camd/calib"
+	"github.com/seed-3c7e7623/camd/capture/pattern"
 	zenoh "github.com/seed-3c7e7623/camd/zenoh/config"
 	"github.com/seed-3c7e7623/camd/zenoh/link"
 )
@@ -100,10 +101,14 @@ func (c *Config) checkCalibration(r *report, name, key string, s Setting) {
 		return // its size is not said before the device is opened
 	}
 	for _, spec := range c.Cameras {
-		if spec.Name != name || spec.Width == 0 {
+		width, height := spec.Width, spec.Height
+		if width == 0 && spec.Kind == "pattern" {
+			width, height = pattern.DefaultWidth, pattern.DefaultHeight
+		}
+		if spec.Name != name || width == 0 {
 			continue
 		}
-		if _, err := got.Scale(spec.Width, spec.Height); errors.Is(err, calib.ErrSize) {
+		if _, err := got.Scale(width, height); errors.Is(err, calib.ErrSize) {
 			r.add(s.Set, "camera %s: %s: %s: %s", name, key, s.Value, err)
 		}
 	}

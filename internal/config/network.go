@@ -210,6 +210,9 @@ func (n *Namespace) String() string { return string(*n) }
 
 // Set reads a namespace with or without / in front.
 func (n *Namespace) Set(text string) error {
+	if strings.Contains(text, "//") || len(text) > 1 && strings.HasSuffix(text, "/") {
+		return fmt.Errorf("%q: a / too many, want for example /robot1", text)
+	}
 	s, err := graph.Namespace(text)
 	if errors.Is(err, graph.ErrName) {
 		err = fmt.Errorf("%w, for example /robot1", err)

@@ -59,7 +59,7 @@ func TestSessionSettings(t *testing.T) {
 }
 
 func TestROS2Settings(t *testing.T) {
-	c := load(t, Input{Environ: []string{"ROS_DOMAIN_ID= 42 ", "ROS_NAMESPACE=robot1/front/", "CAMD_ROS2_DIAGNOSTICS=off", "CAMD_ROS2_ANY_HASH=on"}})
+	c := load(t, Input{Environ: []string{"ROS_DOMAIN_ID= 42 ", "ROS_NAMESPACE=robot1/front", "CAMD_ROS2_DIAGNOSTICS=off", "CAMD_ROS2_ANY_HASH=on"}})
 	if diff := cmp.Diff(ROS2{Enabled: true, Domain: 42, Namespace: "/robot1/front", AnyHash: true, Enclave: "/"}, c.ROS2); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
