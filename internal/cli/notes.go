@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/negotiate"
@@ -23,6 +24,42 @@ type notes struct {
 	program string
 	path    string // the path that was said last
 	waiting bool   // an event said that frames are waited for
+
+	now     func() time.Time // nil: time.Now
+	said    float64          // events, of which some are forgotten with time
+	at      time.Time        // of said
+	skipped int              // events that were too many
+}
+
+// Who publishes can cause events at any rate: so many are said at once, and
+// then so many a second.
+const (
+	eventsAtOnce  = 20
+	eventsASecond = 0.5
+)
+
+// admit reports whether one more event may be said.
+func (n *notes) admit() bool {
+	now := time.Now()
+	if n.now != nil {
+		now = n.now()
+	}
+	n.said = max(n.said-now.Sub(n.at).Seconds()*eventsASecond, 0)
+	n.at = now
+	if n.said > eventsAtOnce-1 {
+		n.skipped++
+		return false
+	}
+	n.said++
+	n.sayskipped()
+	return true
+}
+
+func (n *notes) sayskipped() {
+	if n.skipped > 0 {
+		n.line(plural(n.skipped, "change") + " not said: they came too fast")
+	}
+	n.skipped = 0
 }
 
 // say writes one line, with the program's name before it.
@@ -96,6 +133,9 @@ func pathText(stream string, path client.Path, info negotiate.StreamInfo) string
 // ignored says how many messages were no frames. The first of each kind was
 // said when it came.
 func (n *notes) ignored(stream string, st client.Stats) {
+	n.mu.Lock()
+	n.sayskipped()
+	n.mu.Unlock()
 	if len(st.Ignored) == 0 {
 		return
 	}
@@ -117,6 +157,9 @@ func (n *notes) event(stream string, e client.Event) {
 		}
 	case client.EventWaiting:
 		n.waiting = true
+	}
+	if !n.admit() {
+		return
 	}
 	text := e.Text
 	if text == "" {

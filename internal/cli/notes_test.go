@@ -6,7 +6,9 @@ package cli
 import (
 	"bytes"
 	"fmt"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed-3c7e7623/camd/client"
 )
@@ -50,6 +52,35 @@ func TestEvents(t *testing.T) {
 				t.Errorf("got %q, want %q", out.String(), tc.want)
 			}
 		})
+	}
+}
+
+// A publisher whose pictures change their size with every frame fills no
+// terminal.
+func TestEventsAreBounded(t *testing.T) {
+	var out bytes.Buffer
+	now := time.Unix(1000, 0)
+	n := &notes{out: &out, program: "camsub", path: "x", now: func() time.Time { return now }}
+	change := func() { n.event("/t", client.Event{Kind: client.EventReconfigured, Text: "/t is now 6x4"}) }
+	for range 5000 {
+		change()
+	}
+	if lines := strings.Count(out.String(), "\n"); lines != eventsAtOnce {
+		t.Errorf("%d lines, want %d", lines, eventsAtOnce)
+	}
+	out.Reset()
+	now = now.Add(4 * time.Second)
+	change()
+	if got, want := out.String(), "camsub: 4980 changes not said: they came too fast\ncamsub: /t is now 6x4\n"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for range 3 {
+		change()
+	}
+	out.Reset()
+	n.ignored("/t", client.Stats{})
+	if got, want := out.String(), "camsub: 2 changes not said: they came too fast\n"; got != want {
+		t.Errorf("at the end %q, want %q", got, want)
 	}
 }
 

@@ -6,6 +6,7 @@ package cli
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -184,4 +185,26 @@ func TestInfoOfConfiguredStream(t *testing.T) {
 		t.Fatalf("exit %d, %s", code, stderr)
 	}
 	mustContain(t, "info", stdout, "encoding:    nv12\ncolor:       matrix unknown full\n", "stamp:       publish\nframe_id:    lens\n")
+}
+
+// What anybody may declare does not fill a line, a table or an error.
+func TestManyNamesAreBounded(t *testing.T) {
+	topic := client.Topic{Name: "/a", Type: "sensor_msgs/msg/Image"}
+	for i := range 2000 {
+		topic.Publishers = append(topic.Publishers, client.Endpoint{Node: fmt.Sprintf("/n%04d", i)})
+	}
+	if got, want := nodes(topic), "/n0000 /n0001 /n0002 /n0003 and 1996 more"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	text := topicText(topic)
+	if got := strings.Count(text, "\n"); got > 7*maxEnds || !strings.HasSuffix(text, "and 1968 publishers more; --format json lists all") {
+		t.Errorf("%d lines, end %q", got, text[max(0, len(text)-80):])
+	}
+	table := listTables(nil, slices.Repeat([]client.Topic{topic}, maxRows+1))
+	if !strings.HasSuffix(table, "\nand 1 topic more; --format csv and json list all") {
+		t.Errorf("end %q", table[max(0, len(table)-80):])
+	}
+	if err := unknownTopic("/x", "", slices.Repeat([]string{"/topic"}, maxListed+5), nil); !strings.HasSuffix(err.Error(), ", and 5 more") {
+		t.Errorf("got %q", err)
+	}
 }
