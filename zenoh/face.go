@@ -77,9 +77,14 @@ func newFace(s *Session, t *transport.Transport, e link.Endpoint) *face {
 // appender is a message that is sent as a whole.
 type appender interface{ Append(b []byte) []byte }
 
-// control sends a declaration. It never waits.
+// control sends a declaration. It never waits, nor calls back: the session's
+// mutex may be held.
 func (f *face) control(m appender) {
-	_ = f.send(context.Background(), m, wire.QoSControl, transport.Drop) // a lost connection declares all again
+	out := f.t.Get()
+	out.Priority, out.Reliable, out.Congestion, out.Later = wire.QoSControl.Priority(), true, transport.Drop, true
+	out.Express = wire.QoSControl&wire.QoSExpress != 0
+	out.Head = m.Append(out.Head[:0])
+	_ = f.t.Send(context.Background(), out) // a lost connection declares all again
 }
 
 func (f *face) send(ctx context.Context, m appender, q wire.QoS, c transport.Congestion) error {

@@ -181,7 +181,7 @@ func (s *Session) lose(f *face, err error) {
 		q.lost(f)
 	}
 	for _, a := range asks {
-		a.answered(f, ErrNotConnected)
+		a.answered(f, s.away())
 	}
 	f.forget()
 	close(f.gone)

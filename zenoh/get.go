@@ -172,7 +172,7 @@ func (r *Replies) send(ctx context.Context, to []*face, m *wire.Request) error {
 	failed := 0
 	var first error
 	for _, f := range to {
-		err := sendError(f.send(ctx, m, m.QoS, congestion(m.QoS, true)))
+		err := r.s.sendError(f.send(ctx, m, m.QoS, congestion(m.QoS, true)))
 		if err == nil || errors.Is(err, ErrNotConnected) {
 			continue
 		}
@@ -324,7 +324,7 @@ func (r *Replies) leave(f *face, err error) {
 
 // lost is called when a connection has ended.
 func (r *Replies) lost(f *face) {
-	r.leave(f, fmt.Errorf("query cut short: %w", ErrNotConnected))
+	r.leave(f, fmt.Errorf("query cut short: %w", r.s.away()))
 }
 
 func (r *Replies) finish(err error) {

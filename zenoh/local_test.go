@@ -325,7 +325,7 @@ func TestClosedSession(t *testing.T) {
 			t.Errorf("%s: %v, want ErrClosed", what, err)
 		}
 	}
-	if err := s.Put(bounded(t), "a", nil, o); !errors.Is(err, ErrNotConnected) {
+	if err := s.Put(bounded(t), "a", nil, o); !errors.Is(err, ErrClosed) {
 		t.Errorf("put: %v", err)
 	}
 	if released != 2 {

@@ -5,8 +5,6 @@ package zenoh
 
 import (
 	"context"
-	"errors"
-	"fmt"
 
 	"github.com/seed-3c7e7623/camd/zenoh/keyexpr"
 	"github.com/seed-3c7e7623/camd/zenoh/transport"
@@ -101,6 +99,10 @@ type outgoing struct {
 const copyAbove = 16 << 10
 
 func (s *Session) put(ctx context.Context, out *outgoing, payload []byte, o *PutOptions) error {
+	if s.over.Load() {
+		release(o)
+		return ErrClosed
+	}
 	d := wire.Data{
 		Del: out.kind == Delete, Timestamp: o.Timestamp, Encoding: o.Encoding, Source: o.Source,
 		Attachment: o.Attachment, Prefix: o.Prefix, Payload: payload,
@@ -117,7 +119,7 @@ func (s *Session) put(ctx context.Context, out *outgoing, payload []byte, o *Put
 		release(o)
 		if out.remote && s.offline() {
 			s.unsent.Add(1)
-			return ErrNotConnected
+			return s.away()
 		}
 		return nil
 	}
@@ -168,18 +170,5 @@ func (s *Session) send(ctx context.Context, out *outgoing, d *wire.Data, payload
 	if took {
 		return nil
 	}
-	return sendError(first)
-}
-
-// sendError turns an error of the connection into one of the session.
-func sendError(err error) error {
-	switch {
-	case err == nil:
-		return nil
-	case errors.Is(err, transport.ErrClosed):
-		return ErrNotConnected
-	case errors.Is(err, transport.ErrExpired), errors.Is(err, transport.ErrUnresponsive), errors.Is(err, transport.ErrProtocol):
-		return fmt.Errorf("%w: %w", ErrNotConnected, err) // it has just ended of that
-	}
-	return err
+	return s.sendError(first)
 }

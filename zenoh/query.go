@@ -123,7 +123,7 @@ func (q *Query) send(ctx context.Context, m *wire.Response, key string, o *Reply
 		out.Buffer.B = append(out.Buffer.B, p...)
 		out.Payload = out.Buffer.B
 	}
-	return sendError(a.face.t.Send(ctx, out))
+	return a.s.sendError(a.face.t.Send(ctx, out))
 }
 
 // Close says that there are no more replies. Further calls do nothing.

@@ -202,10 +202,14 @@ func (q *queue[T]) end(err error, last []T) bool {
 // discard ends the queue and throws away what is left.
 func (q *queue[T]) discard(err error) {
 	q.end(err, nil)
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	for q.n > 0 {
+	for {
+		q.mu.Lock()
+		if q.n == 0 {
+			q.mu.Unlock()
+			return
+		}
 		v := q.take()
-		q.drop(&v)
+		q.mu.Unlock()
+		q.drop(&v) // which may call back
 	}
 }

@@ -36,6 +36,10 @@ type Session struct {
 	cancel context.CancelCauseFunc
 	tasks  sync.WaitGroup // the goroutines
 	done   chan struct{}  // closed when they have ended
+	over   atomic.Bool    // the session is closed or being closed
+
+	finished chan struct{} // closed when nothing of the session is left
+	closeErr error         // of closing; set before that
 
 	faces   atomic.Pointer[[]*face] // the connections
 	role    atomic.Uint32           // see Role
@@ -97,7 +101,8 @@ func Open(ctx context.Context, c *config.Config, o *Options) (*Session, error) {
 		close(s.done)
 	}()
 	if err != nil {
-		_ = s.Close(ctx)
+		s.shut(ctx)
+		<-s.finished
 		return nil, err
 	}
 	return s, nil
@@ -111,7 +116,7 @@ func newSession(c *config.Config, o *Options) (*Session, error) {
 		o = &Options{}
 	}
 	s := &Session{
-		cfg: c, log: o.Logger, done: make(chan struct{}), up: make(chan struct{}),
+		cfg: c, log: o.Logger, done: make(chan struct{}), finished: make(chan struct{}), up: make(chan struct{}),
 		claims: map[ZID]*claim{}, dialling: map[ZID]struct{}{}, routes: map[string]*route{},
 		pending: make(chan struct{}, max(c.Transport.AcceptPending, 1)), gossip: newGossip(), news: make(chan struct{}, 1),
 		subs: map[uint32]*Subscriber{}, queryables: map[uint32]*Queryable{}, tokens: map[uint32]*Token{},
@@ -200,81 +205,4 @@ func (s *Session) Timestamp() Timestamp { return s.clock.stamp() }
 func (s *Session) id() uint32 {
 	s.nextID++
 	return s.nextID
-}
-
-// Close sends what waits, says goodbye and ends everything that was declared.
-// ctx bounds the sending. Further calls do nothing.
-func (s *Session) Close(ctx context.Context) error {
-	s.mu.Lock()
-	if s.closed {
-		s.mu.Unlock()
-		<-s.done
-		return nil
-	}
-	s.closed = true
-	open := s.open()
-	listeners := s.listeners
-	s.mu.Unlock()
-	for _, l := range listeners {
-		_ = l.Close()
-	}
-	var err error
-	if len(open) > 0 {
-		s.discard() // whoever blocks the reading must go first
-		errs := make(chan error)
-		for _, f := range open {
-			go func() { errs <- f.t.Close(ctx) }()
-		}
-		for range open {
-			if e := <-errs; e != nil && !errors.Is(e, transport.ErrClosed) {
-				err = e
-			}
-		}
-	}
-	s.cancel(ErrClosed)
-	<-s.done
-	s.discard()
-	return err
-}
-
-// discard ends what was declared.
-func (s *Session) discard() {
-	s.mu.Lock()
-	subs, queryables, watchers, publishers := s.subs, s.queryables, s.watchers, s.publishers
-	queries, asks := s.queries, s.asks
-	s.subs, s.queryables, s.tokens = map[uint32]*Subscriber{}, map[uint32]*Queryable{}, map[uint32]*Token{}
-	s.watchers, s.publishers = map[uint32]*LivelinessSubscriber{}, map[uint32]*Publisher{}
-	s.queries, s.asks = map[uint32]*Replies{}, map[uint32]*livelinessGet{}
-	s.version.Add(1)
-	s.mu.Unlock()
-	for _, x := range subs {
-		x.q.end(ErrClosed, nil)
-	}
-	for _, x := range queryables {
-		x.q.discard(ErrClosed)
-	}
-	for _, x := range watchers {
-		x.q.end(ErrClosed, nil)
-	}
-	for _, x := range publishers {
-		x.close()
-	}
-	for _, x := range queries {
-		x.finish(ErrClosed)
-	}
-	for _, x := range asks {
-		x.finish(ErrClosed)
-	}
-}
-
-// Flush waits until everything sent before has been given to the kernel.
-func (s *Session) Flush(ctx context.Context) error {
-	if s.offline() {
-		return ErrNotConnected
-	}
-	var errs []error
-	for _, f := range s.open() {
-		errs = append(errs, f.t.Flush(ctx))
-	}
-	return errors.Join(errs...)
 }

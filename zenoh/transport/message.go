@@ -22,6 +22,9 @@ type Message struct {
 	Reliable   bool
 	Express    bool
 	Congestion Congestion
+	// Later says that the sender's goroutine must not write: it may then neither
+	// wait nor be called back by others' Release.
+	Later bool
 	// Key lets a newer message replace an older one; "": never.
 	Key string
 	// Head is the encoded message, but for the Payload.

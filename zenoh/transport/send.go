@@ -24,7 +24,7 @@ func (t *Transport) Send(ctx context.Context, m *Message) error {
 		return fmt.Errorf("%w: %d bytes", ErrTooLarge, size)
 	}
 	l := &t.lanes[m.Priority&7]
-	now := (m.Express || m.size() >= writeNowFrom) && t.p.FlushPeriod == 0 && t.conn.CanTry()
+	now := !m.Later && (m.Express || m.size() >= writeNowFrom) && t.p.FlushPeriod == 0 && t.conn.CanTry()
 	t.mu.Lock()
 	if m.Congestion != Drop && t.full(l, m) {
 		if err := t.await(ctx, l, m); err != nil {
