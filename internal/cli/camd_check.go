@@ -117,7 +117,7 @@ probably meant.`,
 
 // zenohNotes lists settings of Zenoh's that have no effect on a session of ours.
 func zenohNotes(cfg *config.Config) []zenoh.Note {
-	session, err := cfg.Zenoh.Session()
+	session, err := cfg.Session()
 	if err != nil || cfg.Zenoh.Enabled == config.EnabledNo {
 		return nil
 	}

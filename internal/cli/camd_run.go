@@ -81,7 +81,7 @@ func networkOf(cfg *config.Config) (*daemon.Network, error) {
 	if cfg.Zenoh.Enabled == config.EnabledNo || !cfg.ROS2.Enabled {
 		return nil, nil
 	}
-	session, err := cfg.Zenoh.Session()
+	session, err := cfg.Session()
 	if err != nil {
 		return nil, err
 	}

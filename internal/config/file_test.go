@@ -78,3 +78,48 @@ func TestReadPipe(t *testing.T) {
 		}
 	})
 }
+
+// Files that Zenoh's settings name hold nobody up either, and one that is a pipe
+// is read once.
+func TestZenohFilesThatArePipes(t *testing.T) {
+	for name, override := range map[string]string{
+		"certificate": `transport/link/tls/root_ca_certificate="%s"`,
+		"key":         `transport/link/tls/listen_private_key="%s"`,
+		"dictionary":  `transport/auth/usrpwd/dictionary_file="%s"`,
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, path := range []string{fifo(t), "/dev/zero"} {
+				c := load(t, Input{Environ: []string{"ZENOH_CONFIG_OVERRIDE=" + fmt.Sprintf(override, path)}})
+				if err := c.CheckFiles(); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), path+" is not a regular file") {
+					t.Errorf("%s: %v", path, err)
+				}
+			}
+		})
+	}
+	t.Run("settings", func(t *testing.T) {
+		for path, want := range map[string]string{fifo(t): "is a pipe to which nobody writes", "/dev/zero": "is not a regular file"} {
+			c := load(t, Input{Environ: []string{"ZENOH_SESSION_CONFIG_URI=" + path}})
+			if err := c.CheckFiles(); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v", path, err)
+			}
+		}
+	})
+	t.Run("process substitution", func(t *testing.T) {
+		r, w, err := os.Pipe()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer r.Close()
+		if _, err := w.WriteString(`{ connect: { endpoints: ["tcp/192.0.2.1:7447"] } }`); err != nil {
+			t.Fatal(err)
+		}
+		w.Close()
+		c := load(t, Input{Set: []string{fmt.Sprintf("zenoh.config=/dev/fd/%d", r.Fd())}})
+		if err := c.CheckFiles(); err != nil {
+			t.Fatal(err)
+		}
+		if s, err := c.Session(); err != nil || s.Connect.Endpoints[0] != "tcp/192.0.2.1:7447" {
+			t.Errorf("%+v, %v", s, err)
+		}
+	})
+}

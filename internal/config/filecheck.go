@@ -36,7 +36,7 @@ func (c *Config) checkZenoh(r *report) {
 		return
 	}
 	where := c.origin(keyZenohConfig)
-	session, err := c.Zenoh.Session()
+	session, err := c.Session()
 	if err != nil {
 		r.add(where, "%s: %s", keyZenohConfig, err)
 		return

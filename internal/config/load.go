@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/seed-3c7e7623/camd/capture"
+	zenoh "github.com/seed-3c7e7623/camd/zenoh/config"
 )
 
 // Input is where settings come from.
@@ -44,7 +45,8 @@ type Config struct {
 	// something cannot be published.
 	Warnings []*Problem
 
-	lines []string // of the file
+	lines   []string // of the file
+	session *zenoh.Config
 }
 
 // Setting is one value and what set it.

@@ -65,6 +65,18 @@ func (z Zenoh) Session() (*zenoh.Config, error) {
 	return c, nil
 }
 
+// Session is that of Zenoh, read once: its file may be a pipe.
+func (c *Config) Session() (*zenoh.Config, error) {
+	if c.session == nil {
+		s, err := c.Zenoh.Session()
+		if err != nil {
+			return nil, err
+		}
+		c.session = s
+	}
+	return c.session, nil
+}
+
 // ROS2 is how camd appears to ROS 2.
 type ROS2 struct {
 	Enabled     Bool
