@@ -31,3 +31,13 @@ func (v *Vec) Units() int { return len(v.ends) }
 
 // Bufs is the number of slices.
 func (v *Vec) Bufs() int { return len(v.bufs) }
+
+// Bytes is how many bytes the first units have.
+func (v *Vec) Bytes(units int) (n int) {
+	if units > 0 {
+		for _, b := range v.bufs[:v.ends[units-1]] {
+			n += len(b)
+		}
+	}
+	return n
+}

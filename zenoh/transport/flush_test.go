@@ -59,3 +59,28 @@ func TestFlushWaitsForWhatWasBefore(t *testing.T) {
 		t.Errorf("with nothing to send: %v", err)
 	}
 }
+
+// What is counted as written is what the other side reads.
+func TestBytesOut(t *testing.T) {
+	x := connect(t, nil)
+	for _, size := range []int{10, 100, 30 << 10, 3 << 20} {
+		if err := x.send(t, "a", numbered(0, size), nil); err != nil {
+			t.Fatal(err)
+		}
+	}
+	read, batches := uint64(0), uint64(0)
+	for left := 4; left > 0; batches++ {
+		g, err := x.node.Next()
+		if err != nil {
+			t.Fatal(err)
+		}
+		read += 2 + uint64(x.node.Size())
+		left -= len(g.Messages)
+	}
+	if err := x.t.Flush(ctx(t)); err != nil {
+		t.Fatal(err)
+	}
+	if s := x.t.Stats(); s.BytesOut != read || s.BatchesOut != batches || s.MessagesOut != 4 {
+		t.Errorf("counted %d bytes, %d batches, %d messages; the node read %d, %d and 4", s.BytesOut, s.BatchesOut, s.MessagesOut, read, batches)
+	}
+}

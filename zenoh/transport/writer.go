@@ -268,6 +268,7 @@ func (w *writer) after(k work, units int) {
 	t.sentSince.Store(true)
 	t.stats.writes.Add(1)
 	t.stats.batchesOut.Add(uint64(units))
+	t.stats.bytesOut.Add(uint64(w.vec.Bytes(units)))
 	switch k {
 	case doTrain:
 		w.afterTrain(units)

@@ -159,6 +159,9 @@ func (n *Node) Batch() ([]byte, error) {
 	return n.buf, err
 }
 
+// Size is the bytes of the last batch.
+func (n *Node) Size() int { return len(n.buf) }
+
 // Send writes a batch with its length.
 func (n *Node) Send(b []byte) error {
 	_, err := n.Write(append(binary.LittleEndian.AppendUint16(nil, uint16(len(b))), b...))
