@@ -6,6 +6,7 @@ package client
 import (
 	"context"
 	"errors"
+	"net"
 	"os"
 	"runtime"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"golang.org/x/sys/unix"
 
 	"github.com/seed-3c7e7623/camd/negotiate"
+	"github.com/seed-3c7e7623/camd/zenoh/config"
 )
 
 func refuseWith(r negotiate.Reason) *negotiate.Message {
@@ -251,5 +253,52 @@ func TestListWithoutEnd(t *testing.T) {
 	patient := func(o *options) { o.reply = 20 * time.Second }
 	if _, err := List(bounded(t), quiet(), patient, WithRuntimeDir(f.dir)); err == nil || !strings.Contains(err.Error(), "4096 streams") {
 		t.Errorf("got %v", err)
+	}
+}
+
+// A daemon that is stopped is told, also where another one answers.
+func TestListOfASilentDaemon(t *testing.T) {
+	f := newFake(t, func(c *call) error {
+		for {
+			if _, err := c.receive(); err != nil {
+				return err
+			}
+		}
+	})
+	events := newTold()
+	short := func(o *options) { o.reply = time.Millisecond }
+	if _, err := List(bounded(t), quiet(), short, events.option(), WithRuntimeDir(f.dir)); !errors.Is(err, ErrNoDaemon) {
+		t.Errorf("got %v", err)
+	}
+	events.wait(t, EventNoAnswer, "the camd in "+f.dir+" does not answer")
+}
+
+// A router that is silent is there; who names it is not told that it is not.
+func TestSilentRouter(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.Close()
+	ctx, cancel := context.WithTimeout(bounded(t), 50*time.Millisecond)
+	defer cancel()
+	at := "tcp/" + l.Addr().String()
+	_, err = Topics(ctx, quiet(), WithZenoh(config.Client(at)))
+	if want := "the Zenoh router at " + at + " does not answer"; !errors.Is(err, ErrNoRouter) || !contains(err, want) {
+		t.Errorf("got %v, want %q", err, want)
+	}
+}
+
+func TestWrongSettings(t *testing.T) {
+	c := config.New()
+	if err := c.LoadEnv(func(name string) string { return map[string]string{config.EnvOverride: "garbage"}[name] }); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Topics(bounded(t), quiet(), WithZenoh(c)); !errors.Is(err, ErrConfig) || !contains(err, `"garbage"`) {
+		t.Errorf("override: %v", err)
+	}
+	t.Setenv(EnvDomain, "-1")
+	if _, err := Topics(bounded(t), quiet()); !errors.Is(err, ErrConfig) || !contains(err, EnvDomain) {
+		t.Errorf("domain: %v", err)
 	}
 }

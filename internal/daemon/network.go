@@ -142,6 +142,7 @@ func (n *network) status() *ZenohStatus {
 		out.State, out.Problem = zenohFailed, err.Error()
 		return out
 	case s == nil:
+		out.Problem = "no answer yet"
 		return out
 	}
 	i := s.Info()
