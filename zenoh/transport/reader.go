@@ -65,8 +65,16 @@ func newReader(t *Transport, in source, h Handler) *reader {
 // Run reads and hands messages to h until the connection ends, and says why;
 // nil after [Transport.Close].
 func (t *Transport) Run(ctx context.Context, h Handler) error {
-	stop := context.AfterFunc(ctx, func() { t.fail(fmt.Errorf("%w: %w", ErrClosed, context.Cause(ctx))) })
-	defer stop()
+	cut := make(chan struct{})
+	stop := context.AfterFunc(ctx, func() {
+		defer close(cut)
+		t.fail(fmt.Errorf("%w: %w", ErrClosed, context.Cause(ctx)))
+	})
+	defer func() {
+		if !stop() {
+			<-cut // it gives back what waits
+		}
+	}()
 	r := newReader(t, t.conn, h)
 	t.fail(r.run())
 	t.ended.Wait()
