@@ -140,6 +140,7 @@ func (s *Session) silence() {
 	s.mu.Lock()
 	subs, watchers, publishers := s.subs, s.watchers, s.publishers
 	s.subs, s.watchers, s.publishers = map[uint32]*Subscriber{}, map[uint32]*LivelinessSubscriber{}, map[uint32]*Publisher{}
+	s.subsAt, s.watchersAt = index[*Subscriber]{}, index[*LivelinessSubscriber]{}
 	s.version.Add(1)
 	s.mu.Unlock()
 	for _, x := range subs {
@@ -159,6 +160,7 @@ func (s *Session) discard() {
 	s.mu.Lock()
 	queryables, queries, asks := s.queryables, s.queries, s.asks
 	s.queryables, s.tokens = map[uint32]*Queryable{}, map[uint32]*Token{}
+	s.asked, s.tokensOf = index[*Queryable]{}, map[string]int{}
 	s.queries, s.asks = map[uint32]*Replies{}, map[uint32]*livelinessGet{}
 	s.mu.Unlock()
 	for _, x := range queryables {

@@ -4,7 +4,6 @@
 package zenoh
 
 import (
-	"github.com/seed-3c7e7623/camd/zenoh/keyexpr"
 	"github.com/seed-3c7e7623/camd/zenoh/wire"
 )
 
@@ -57,7 +56,11 @@ func (f *face) subscribed(id uint32, key string) {
 		s.mu.Unlock()
 		return
 	}
+	if known {
+		f.subsAt.remove(old, id)
+	}
 	f.subs[id] = key
+	f.subsAt.add(key, id)
 	s.mu.Unlock()
 	s.eachPublisher(func(p *Publisher) {
 		if known {
@@ -73,6 +76,7 @@ func (f *face) unsubscribed(id uint32) {
 	s.mu.Lock()
 	key, known := f.subs[id]
 	delete(f.subs, id)
+	f.subsAt.remove(key, id)
 	s.mu.Unlock()
 	if !known {
 		return
@@ -86,13 +90,18 @@ func (f *face) unsubscribed(id uint32) {
 func (f *face) answers(id uint32, a answerer) {
 	f.s.mu.Lock()
 	defer f.s.mu.Unlock()
-	if !f.hold(len(a.key) - len(f.queryables[id].key)) {
+	old, known := f.queryables[id]
+	if !f.hold(len(a.key) - len(old.key)) {
 		return
+	}
+	if known {
+		f.answersAt.remove(old.key, id)
 	}
 	if a.key == "" {
 		delete(f.queryables, id)
 	} else {
 		f.queryables[id] = a
+		f.answersAt.add(a.key, id)
 	}
 }
 
@@ -203,10 +212,8 @@ func (f *face) forget() {
 func (s *Session) isAlive(key string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, t := range s.tokens {
-		if t.key == key {
-			return true
-		}
+	if s.tokensOf[key] > 0 {
+		return true
 	}
 	for _, f := range s.open() {
 		if f.alive[key] > 0 {
@@ -220,10 +227,8 @@ func (s *Session) watching(key string) []*LivelinessSubscriber {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []*LivelinessSubscriber
-	for _, w := range s.watchers {
-		if keyexpr.Intersects(w.key, key) {
-			out = append(out, w)
-		}
+	for _, w := range s.watchersAt.matching(key) {
+		out = append(out, w)
 	}
 	return out
 }

@@ -34,6 +34,8 @@ type face struct {
 	ours       map[uint16]string   // declared by us
 	subs       map[uint32]string   // subscribers of the other side
 	queryables map[uint32]answerer // queryables of the other side
+	subsAt     index[uint32]       // the numbers of both by key
+	answersAt  index[uint32]
 	alive      map[string]int      // tokens by key
 	complete   bool                // the other side has told all that it has
 	wanted     map[uint32]*wanted  // what the other side, a client, wants to be told of

@@ -194,8 +194,11 @@ func (r *Replies) send(ctx context.Context, to []*face, m *wire.Request) error {
 const grace = time.Second
 
 func (r *Replies) request(params string, timeout time.Duration, o *GetOptions) *wire.Request {
+	r.s.mu.Lock()
+	key := r.s.written(r.key)
+	r.s.mu.Unlock()
 	m := &wire.Request{
-		ID: r.id, Key: r.s.written(r.key), QoS: o.QoS.wire(CongestionBlock), Target: uint8(min(o.Target, AllComplete)),
+		ID: r.id, Key: key, QoS: o.QoS.wire(CongestionBlock), Target: uint8(min(o.Target, AllComplete)),
 		TimeoutMillis: uint64(min(timeout, math.MaxInt64-grace)+grace) / uint64(time.Millisecond),
 		Query: wire.Query{
 			Parameters: []byte(params), Source: o.Source, HasBody: o.Payload != nil,

@@ -4,8 +4,6 @@
 package zenoh
 
 import (
-	"maps"
-
 	"github.com/seed-3c7e7623/camd/zenoh/keyexpr"
 	"github.com/seed-3c7e7623/camd/zenoh/wire"
 )
@@ -23,14 +21,10 @@ func (s *Session) DeclareKeyExpr(key string) error {
 	if s.closed {
 		return ErrClosed
 	}
-	var short map[string]wire.WireExpr
-	if old := s.short.Load(); old != nil {
-		short = maps.Clone(*old)
-	} else {
-		short = map[string]wire.WireExpr{}
+	if w := s.declareKey(key); w.Scope != 0 {
+		s.short[key] = w
+		delete(s.routes, key)
 	}
-	short[key] = s.declareKey(key)
-	s.short.Store(&short)
 	return nil
 }
 
@@ -52,12 +46,10 @@ func (s *Session) declareKey(key string) wire.WireExpr {
 }
 
 // written is key as it goes out: short where [Session.DeclareKeyExpr] was
-// called.
+// called. With the mutex held.
 func (s *Session) written(key string) wire.WireExpr {
-	if short := s.short.Load(); short != nil {
-		if w, ok := (*short)[key]; ok {
-			return w
-		}
+	if w, ok := s.short[key]; ok {
+		return w
 	}
 	return full(key)
 }

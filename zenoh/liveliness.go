@@ -33,6 +33,7 @@ func (s *Session) Token(key string) (*Token, error) {
 	}
 	t.id = s.id()
 	s.tokens[t.id] = t
+	s.tokensOf[key]++
 	s.announce(wire.WantTokens, t.declare(), key)
 	s.mu.Unlock()
 	for _, w := range s.watching(key) {
@@ -55,6 +56,9 @@ func (t *Token) Close() error {
 	_, there := s.tokens[t.id]
 	delete(s.tokens, t.id)
 	if there {
+		if s.tokensOf[t.key]--; s.tokensOf[t.key] == 0 {
+			delete(s.tokensOf, t.key)
+		}
 		s.withdraw(wire.UndeclToken, t.id)
 	}
 	s.mu.Unlock()
@@ -111,6 +115,7 @@ func (s *Session) SubscribeLiveliness(key string, o *LivelinessOptions) (*Liveli
 	}
 	w.id = s.id()
 	s.watchers[w.id] = w
+	s.watchersAt.add(key, w)
 	var own []string
 	if o.History {
 		own = s.alive(key)
@@ -216,6 +221,7 @@ func (w *LivelinessSubscriber) Close() error {
 	s.mu.Lock()
 	_, there := s.watchers[w.id]
 	delete(s.watchers, w.id)
+	s.watchersAt.remove(w.key, w)
 	for _, f := range s.open() {
 		if f.asks && there {
 			f.control(&wire.Interest{ID: w.id, QoS: wire.QoSControl})

@@ -47,10 +47,8 @@ func (p *Publisher) look() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, f := range p.s.open() {
-		for id, k := range f.subs {
-			if keyexpr.Intersects(p.key, k) {
-				p.book(f, id)
-			}
+		for _, id := range f.subsAt.matching(p.key) {
+			p.book(f, id)
 		}
 	}
 }

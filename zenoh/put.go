@@ -59,11 +59,11 @@ func (s *Session) putKey(ctx context.Context, key string, kind Kind, payload []b
 	}
 	qos, destination := o.QoS, o.Destination
 	s.overwrite(key, &qos, &destination)
+	to := s.route(key)
 	out := outgoing{
-		key: key, wire: s.written(key), qos: qos.wire(CongestionDrop),
+		key: key, wire: to.wire, qos: qos.wire(CongestionDrop),
 		reliable: qos.Reliability == Reliable, remote: destination.remote(), kind: kind,
 	}
-	to := s.route(key)
 	if destination.local() {
 		out.local = to.subs
 	}

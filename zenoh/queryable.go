@@ -55,6 +55,7 @@ func (s *Session) Queryable(key string, o *QueryableOptions) (*Queryable, error)
 	}
 	x.id = s.id()
 	s.queryables[x.id] = x
+	s.asked.add(key, x)
 	if o.Origin.remote() {
 		s.announce(wire.WantQueryables, x.declare(), key)
 	}
@@ -82,6 +83,7 @@ func (x *Queryable) Close() error {
 	s.mu.Lock()
 	_, there := s.queryables[x.id]
 	delete(s.queryables, x.id)
+	s.asked.remove(x.key, x)
 	if there && x.o.Origin.remote() {
 		s.withdraw(wire.UndeclQueryable, x.id)
 	}
@@ -94,8 +96,8 @@ func (x *Queryable) Close() error {
 func (s *Session) queryablesFor(key string, t Target, origin func(Locality) bool) (out []*Queryable, complete *Queryable) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for _, x := range s.queryables {
-		if !origin(x.o.Origin) || !keyexpr.Intersects(x.key, key) {
+	for _, x := range s.asked.matching(key) {
+		if !origin(x.o.Origin) {
 			continue
 		}
 		whole := x.o.Complete && keyexpr.Includes(x.key, key)

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/seed-3c7e7623/camd/zenoh/keyexpr"
+	"github.com/seed-3c7e7623/camd/zenoh/wire"
 )
 
 // route is where what is put under a key goes.
@@ -15,6 +16,7 @@ type route struct {
 	version uint64
 	subs    []*Subscriber // in the session
 	faces   []*face
+	wire    wire.WireExpr // the key as it goes out
 }
 
 // maxRoutes bounds the keys whose routes are remembered.
@@ -28,7 +30,7 @@ func (s *Session) route(key string) *route {
 	if r := s.routes[key]; r != nil && r.version == v {
 		return r
 	}
-	r := &route{version: v, subs: s.matchingLocked(key, Locality.local)}
+	r := &route{version: v, subs: s.matchingLocked(key, Locality.local), wire: s.written(key)}
 	for _, f := range s.open() {
 		if f.asks || !f.complete || f.wants(key) {
 			r.faces = append(r.faces, f)
@@ -46,10 +48,8 @@ func (s *Session) route(key string) *route {
 // wants says whether the other side has a subscriber for key, with the
 // session's mutex held.
 func (f *face) wants(key string) bool {
-	for _, k := range f.subs {
-		if keyexpr.Intersects(k, key) {
-			return true
-		}
+	for range f.subsAt.matching(key) {
+		return true
 	}
 	return false
 }
@@ -60,10 +60,8 @@ func (s *Session) questions(key string, t Target) []*face {
 	var all []*face
 	for _, f := range s.open() {
 		match, whole := f.asks || !f.complete, false
-		for _, q := range f.queryables {
-			if !keyexpr.Intersects(q.key, key) {
-				continue
-			}
+		for _, id := range f.answersAt.matching(key) {
+			q := f.queryables[id]
 			w := q.complete && keyexpr.Includes(q.key, key)
 			whole = whole || w
 			match = match || w || t != AllComplete

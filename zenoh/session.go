@@ -67,11 +67,15 @@ type Session struct {
 	watchers   map[uint32]*LivelinessSubscriber
 	asks       map[uint32]*livelinessGet
 	queries    map[uint32]*Replies
-	keys       map[string]uint16                        // declared key expressions
-	short      atomic.Pointer[map[string]wire.WireExpr] // those by DeclareKeyExpr; never changed
-	routes     map[string]*route                        // by key
-	version    atomic.Uint64                            // of what routes depend on
-	unsent     atomic.Uint64                            // samples without a connection
+	subsAt     index[*Subscriber]           // the same by key
+	asked      index[*Queryable]            // the same by key
+	watchersAt index[*LivelinessSubscriber] // the same by key
+	tokensOf   map[string]int               // how many tokens, by key
+	keys       map[string]uint16            // declared key expressions
+	short      map[string]wire.WireExpr     // those by DeclareKeyExpr
+	routes     map[string]*route            // by key
+	version    atomic.Uint64                // of what routes depend on
+	unsent     atomic.Uint64                // samples without a connection
 }
 
 // Options are settings of [Open] beside the configuration.
@@ -121,7 +125,7 @@ func newSession(c *config.Config, o *Options) (*Session, error) {
 		pending: make(chan struct{}, max(c.Transport.AcceptPending, 1)), gossip: newGossip(), news: make(chan struct{}, 1),
 		subs: map[uint32]*Subscriber{}, queryables: map[uint32]*Queryable{}, tokens: map[uint32]*Token{},
 		publishers: map[uint32]*Publisher{}, watchers: map[uint32]*LivelinessSubscriber{}, asks: map[uint32]*livelinessGet{},
-		queries: map[uint32]*Replies{}, keys: map[string]uint16{},
+		queries: map[uint32]*Replies{}, keys: map[string]uint16{}, short: map[string]wire.WireExpr{}, tokensOf: map[string]int{},
 	}
 	if s.log == nil {
 		s.log = slog.Default()

@@ -43,6 +43,7 @@ func (s *Session) Subscribe(key string, o *SubscriberOptions) (*Subscriber, erro
 	}
 	sub.id = s.id()
 	s.subs[sub.id] = sub
+	s.subsAt.add(key, sub)
 	s.version.Add(1)
 	if o.Origin.remote() {
 		s.announce(wire.WantSubscribers, sub.declare(), key)
@@ -86,6 +87,7 @@ func (sub *Subscriber) Close() error {
 	s.mu.Lock()
 	_, there := s.subs[sub.id]
 	delete(s.subs, sub.id)
+	s.subsAt.remove(sub.key, sub)
 	s.version.Add(1)
 	if there && sub.origin.remote() {
 		s.withdraw(wire.UndeclSubscriber, sub.id)
@@ -105,8 +107,8 @@ func (s *Session) subscribers(key string, origin func(Locality) bool) []*Subscri
 
 func (s *Session) matchingLocked(key string, origin func(Locality) bool) []*Subscriber {
 	var out []*Subscriber
-	for _, sub := range s.subs {
-		if origin(sub.origin) && keyexpr.Intersects(sub.key, key) {
+	for _, sub := range s.subsAt.matching(key) {
+		if origin(sub.origin) {
 			out = append(out, sub)
 		}
 	}

@@ -14,7 +14,23 @@ func Intersects(a, b string) bool {
 	if !IsWild(a) && !IsWild(b) {
 		return false
 	}
-	return table(a, b, intersects)
+	a, b, ok := strip(a, b)
+	return ok && table(a, b, intersects)
+}
+
+// strip takes away the chunks without wildcards that both begin with; false:
+// they differ in one, and so share no key.
+func strip(a, b string) (string, string, bool) {
+	for {
+		i, j := strings.IndexByte(a, '/'), strings.IndexByte(b, '/')
+		if i < 0 || j < 0 || IsWild(a[:i]) || IsWild(b[:j]) {
+			return a, b, true
+		}
+		if a[:i] != b[:j] {
+			return a, b, false
+		}
+		a, b = a[i+1:], b[j+1:]
+	}
 }
 
 // Includes says whether a matches every key that b matches. Both must be
