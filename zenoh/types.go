@@ -53,7 +53,8 @@ type (
 	Stats = transport.Stats
 )
 
-// ParseEncoding reads "name" or "name;schema".
+// ParseEncoding reads "name" or "name;schema". A schema has at most 255 bytes on
+// the wire: more is cut off, here and where an Encoding is sent.
 func ParseEncoding(s string) Encoding { return wire.ParseEncoding(s) }
 
 // Priority orders what waits to be sent. The zero value is [PriorityData].

@@ -100,7 +100,9 @@ func TestLoadErrors(t *testing.T) {
 		{"overwrite of no key expression", "{ qos: { publication: [{ key_exprs: ['/a'] }] } }", "entry 1: ", ErrSetting},
 		{"resolution", "{ transport: { link: { tx: { sequence_number_resolution: '9bit' } } } }", "9bit: want one of 8bit,", ErrSetting},
 		{"no object", "[]", "want an object", ErrSetting},
-		{"group with a value", "{ connect: 3 }", "connect is not known", ErrSetting},
+		{"group with a value", "{ connect: 3 }", "f:1:3: connect holds other keys: want an object", ErrSetting},
+		{"misspelt group", "{ conect: { endpoints: [] } }", "conect is not known; did you mean connect?", ErrSetting},
+		{"misspelt and long", "{ transport: { link: { tx: { batchsize: 9 } } } }", "did you mean transport/link/tx/batch_size?", ErrSetting},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			err := New().Load("f", []byte(c.text))
@@ -108,6 +110,9 @@ func TestLoadErrors(t *testing.T) {
 				t.Errorf("%v, want %q", err, c.want)
 			}
 		})
+	}
+	if err := New().Set("foo/bar", "1", "f"); !errors.Is(err, ErrSetting) || strings.Contains(err.Error(), "mean") {
+		t.Errorf("a key like none: %v", err)
 	}
 	if err := New().LoadFile("x.yaml"); !errors.Is(err, ErrSetting) {
 		t.Errorf("YAML: %v", err)

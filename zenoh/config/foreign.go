@@ -134,15 +134,26 @@ func (c *Config) olderRoles(key string, v any, source func(string) string) bool 
 	return false
 }
 
-// nearest is the known key that is most like key.
-func nearest(key string) string {
-	best, least := "", 1<<30
+// didYouMean returns "; did you mean X?" where a known key, or one that holds
+// others, is so like key that it may be meant; else "".
+func didYouMean(key string) string {
+	best, least := "", 2+len(key)/4
 	for _, s := range settings() {
-		if d := distance(key, s.key); d < least {
-			best, least = s.key, d
+		for known := s.key; ; {
+			if d := distance(key, known); d < least {
+				best, least = known, d
+			}
+			i := strings.LastIndexByte(known, '/')
+			if i < 0 {
+				break
+			}
+			known = known[:i]
 		}
 	}
-	return best
+	if best == "" {
+		return ""
+	}
+	return "; did you mean " + best + "?"
 }
 
 // distance counts the single edits from a to b (Levenshtein).

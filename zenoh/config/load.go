@@ -101,7 +101,10 @@ func (c *Config) take(key string, v any, source func(string) string) error {
 	}
 	tree, ok := v.(map[string]any)
 	if !ok || key != "" && !isGroup(key) {
-		return fmt.Errorf("%w: %s: %s is not known; did you mean %s?", ErrSetting, source(key), key, nearest(key))
+		if isGroup(key) {
+			return fmt.Errorf("%w: %s: %s holds other keys: want an object", ErrSetting, source(key), key)
+		}
+		return fmt.Errorf("%w: %s: %s is not known%s", ErrSetting, source(key), key, didYouMean(key))
 	}
 	keys := make([]string, 0, len(tree))
 	for k := range tree {

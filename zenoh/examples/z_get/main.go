@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/seed-3c7e7623/camd/zenoh"
@@ -18,7 +19,7 @@ func main() {
 	selector := e.StringP("selector", "s", "demo/example/**", "what to ask for")
 	value := e.StringP("payload", "p", "", "an optional value to send with the query")
 	target := e.StringP("target", "t", "BEST_MATCHING", "BEST_MATCHING, ALL or ALL_COMPLETE")
-	timeout := e.IntP("timeout", "o", 10000, "timeout in milliseconds")
+	timeout := args.Number(e, "timeout", "o", 10000, 1, math.MaxInt32, "timeout in milliseconds")
 	e.Main(func(ctx context.Context) error {
 		o := &zenoh.GetOptions{Timeout: time.Duration(*timeout) * time.Millisecond}
 		switch *target {

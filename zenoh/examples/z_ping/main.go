@@ -7,7 +7,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/seed-3c7e7623/camd/zenoh"
@@ -16,15 +15,11 @@ import (
 
 func main() {
 	e := args.New("z_ping")
-	warmup := e.Float64P("warmup", "w", 1, "seconds to warm up")
-	samples := e.IntP("samples", "n", 100, "round trips to measure")
+	warmup := args.Number(e, "warmup", "w", 1.0, 0, 3600, "seconds to warm up")
+	samples := args.Number(e, "samples", "n", 100, 0, 1<<24, "round trips to measure")
 	noExpress := e.Bool("no-express", false, "let batches fill")
 	e.Main(func(ctx context.Context) error {
-		arg, err := e.Positional("PAYLOAD_SIZE")
-		if err != nil {
-			return err
-		}
-		size, err := strconv.Atoi(arg)
+		size, err := e.Size("PAYLOAD_SIZE")
 		if err != nil {
 			return err
 		}

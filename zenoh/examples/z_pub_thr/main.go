@@ -7,7 +7,7 @@ package main
 import (
 	"context"
 	"fmt"
-	"strconv"
+	"math"
 	"time"
 
 	"github.com/seed-3c7e7623/camd/zenoh"
@@ -16,16 +16,12 @@ import (
 
 func main() {
 	e := args.New("z_pub_thr")
-	priority := e.Uint8P("priority", "p", 0, "priority, 1 to 7 [default: 5]")
+	priority := args.Number(e, "priority", "p", 5, 1, 7, "priority, 1 to 7")
 	express := e.Bool("express", false, "do not let batches fill")
 	show := e.BoolP("print", "t", false, "print the rate")
-	number := e.IntP("number", "n", 100000, "messages in each measurement")
+	number := args.Number(e, "number", "n", 100000, 1, math.MaxInt32, "messages in each measurement")
 	e.Main(func(ctx context.Context) error {
-		arg, err := e.Positional("PAYLOAD_SIZE")
-		if err != nil {
-			return err
-		}
-		size, err := strconv.Atoi(arg)
+		size, err := e.Size("PAYLOAD_SIZE")
 		if err != nil {
 			return err
 		}

@@ -7,6 +7,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"math"
 	"time"
 
 	"github.com/seed-3c7e7623/camd/zenoh"
@@ -15,8 +16,8 @@ import (
 
 func main() {
 	e := args.New("z_sub_thr")
-	samples := e.IntP("samples", "s", 10, "measurements")
-	number := e.IntP("number", "n", 100000, "messages in each measurement")
+	samples := args.Number(e, "samples", "s", 10, 1, math.MaxInt32, "measurements")
+	number := args.Number(e, "number", "n", 100000, 1, math.MaxInt32, "messages in each measurement")
 	e.Main(func(ctx context.Context) error {
 		s, err := e.Open(ctx)
 		if err != nil {
