@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // Buffer is memory that several users share and the last one gives back.
@@ -16,6 +17,7 @@ type Buffer struct {
 	B    []byte
 	refs atomic.Int32
 	pool *Pool
+	kept uint64 // the sweep before it came back
 }
 
 // Retain adds a user.
@@ -36,11 +38,13 @@ const (
 
 // Large buffers are kept through garbage collections, because to get them anew
 // costs more than to fill them: the ones that came back last, up to
-// maxKeptBytes, or two of a larger size.
+// maxKeptBytes, or two of a larger size. What nobody took between two sweeps,
+// sweepPeriod apart, goes.
 const (
 	maxKeptBytes  = 64 << 20
 	maxKeptBuffer = 256 << 20
 	maxKeptCount  = 64
+	sweepPeriod   = 5 * time.Second
 )
 
 // Pool hands out memory. The zero value is ready.
@@ -50,6 +54,10 @@ type Pool struct {
 	mu    sync.Mutex
 	large []*Buffer // the oldest first
 	kept  int       // bytes in large
+
+	sweeps  uint64      // so many have been
+	sweeper *time.Timer // runs while something is kept
+	armed   bool
 }
 
 // Get returns an empty buffer with room for n bytes and one user.
@@ -112,6 +120,7 @@ func (p *Pool) put(b *Buffer) {
 	case n <= maxKeptBuffer:
 		p.mu.Lock()
 		defer p.mu.Unlock()
+		b.kept = p.sweeps
 		p.large = append(p.large, b)
 		p.kept += n
 		drop := 0
@@ -120,7 +129,37 @@ func (p *Pool) put(b *Buffer) {
 			drop++
 		}
 		p.large = slices.Delete(p.large, 0, drop)
+		p.arm()
 	}
+}
+
+// arm sees to a sweep while something is kept, with the mutex held.
+func (p *Pool) arm() {
+	switch {
+	case p.armed || len(p.large) == 0:
+		return
+	case p.sweeper == nil:
+		p.sweeper = time.AfterFunc(sweepPeriod, p.sweep)
+	default:
+		p.sweeper.Reset(sweepPeriod)
+	}
+	p.armed = true
+}
+
+// sweep lets go of the large buffers that came back before the last one.
+func (p *Pool) sweep() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.large = slices.DeleteFunc(p.large, func(b *Buffer) bool {
+		old := b.kept < p.sweeps
+		if old {
+			p.kept -= cap(b.B)
+		}
+		return old
+	})
+	p.sweeps++
+	p.armed = false
+	p.arm()
 }
 
 // Grow returns a buffer with the content of b and room for n bytes, and

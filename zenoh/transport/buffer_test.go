@@ -56,3 +56,29 @@ func TestKeptMemoryIsBounded(t *testing.T) {
 		t.Errorf("%d bytes for 130 KB", cap(b.B))
 	}
 }
+
+// What was large once and is not needed any more is let go.
+func TestUnusedMemoryIsLetGo(t *testing.T) {
+	var p Pool
+	once, often := p.Get(200<<20), p.Get(6<<20)
+	once.Release()
+	often.Release()
+	for i := range 4 {
+		p.sweep()
+		if b := p.Get(6 << 20); b != often {
+			t.Fatalf("after %d sweeps a buffer that is in use is made anew", i+1)
+		}
+		often.Release()
+		if i > 0 && p.kept != cap(often.B) {
+			t.Errorf("after %d sweeps %d bytes are kept, with %d in use", i+1, p.kept, cap(often.B))
+		}
+	}
+	p.sweep()
+	p.sweep()
+	if p.kept != 0 || len(p.large) != 0 || p.armed {
+		t.Errorf("%d bytes in %d buffers are kept for nobody", p.kept, len(p.large))
+	}
+	if big := p.Get(200 << 20); big == once {
+		t.Error("a buffer that was let go is used again")
+	}
+}

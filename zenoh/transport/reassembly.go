@@ -65,6 +65,9 @@ func (r *reader) begin(l *inLane) {
 func (r *reader) finish(l *inLane, from Arrival) {
 	t, buf := r.t, l.buf
 	l.size = len(buf.B)
+	if l.most > maxKeptBytes { // what was that large once is forgotten soon
+		l.most /= 2
+	}
 	l.most = max(l.size, l.most-l.most/8)
 	l.buf = nil
 	r.held -= len(buf.B)
