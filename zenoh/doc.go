@@ -31,9 +31,24 @@
 // [Stats]. Urgent samples pass large ones between two batches of at most 64 KB.
 // With [CongestionBlock] the sender waits instead, for a bounded time.
 //
+// Priority is what lets a small topic pass: at the priority of large samples (all
+// have [PriorityData] unless told otherwise) it waits behind those that are
+// queued, on a link of 2 Mbit/s for seconds. Give it a more urgent one. And what
+// is sent with [CongestionDrop] may be lost behind the first link too: routers of
+// the reference drop a sample of tens of megabytes that they cannot pass on at
+// once. Use [CongestionBlock] where each of such samples counts.
+//
 // # Memory
 //
 // Put copies its payload, unless [PutOptions.Release] is set: then the kernel
 // takes it out of the caller's memory. What is received lies in pooled memory,
-// which [Sample.Release] gives back.
+// which [Sample.Release] gives back. Of large buffers that came back, 64 MB or two
+// of the size in use are kept, and those that nobody needs for five to ten seconds
+// go.
+//
+// # Callbacks
+//
+// A callback may use everything of its session, and close it: [Session.Close] then
+// returns at once. One that does not return holds up only itself and what its
+// connection brings after it; closing from elsewhere ends with its context.
 package zenoh
