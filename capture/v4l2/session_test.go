@@ -19,7 +19,7 @@ import (
 )
 
 // hung is how long anything may take before a test calls it hung.
-const hung = 20 * time.Second
+const hung = time.Minute
 
 func newSource(t testing.TB, f *fakeDriver, text string) *Source {
 	t.Helper()
@@ -109,6 +109,7 @@ func (r *session) fill(p filling) {
 	for !r.f.produce(p) {
 		select {
 		case err := <-r.done:
+			r.done <- err // for end
 			r.t.Fatalf("the run ended: %v", err)
 		case <-time.After(time.Millisecond):
 		}
@@ -132,6 +133,7 @@ func (r *session) next() capturetest.Frame {
 	case f := <-r.frames:
 		return f
 	case err := <-r.done:
+		r.done <- err // for end
 		r.t.Fatalf("no frame, the run ended: %v", err)
 	case <-time.After(hung):
 		r.t.Fatal("no frame")
