@@ -46,7 +46,7 @@ func TestFrames(t *testing.T) {
 		{"copied, as user pointers are refused", func(f *fakeDriver) { f.noUser = true }, "", 10, "mmap", 64 * 48 * 2, false},
 		{"copied, as the memory is refused", func(f *fakeDriver) { f.failOnce[reqQueueBuf] = unix.EFAULT }, "", 10, "mmap", 64 * 48 * 2, false},
 		{"copied, as images are far larger than frames", func(f *fakeDriver) {
-			f.adjust = func(p *pixFormat) { p.SizeImage = 1 << 24 }
+			f.adjust = func(p *pixFormat) { p.SizeImage = 5 << 20 }
 		}, "", 10, "mmap", 64 * 48 * 2, false},
 		{"multi-planar in place", func(f *fakeDriver) { f.mplane = true }, "", 10, "userptr", 64 * 48 * 2, false},
 		{"multi-planar copied", func(f *fakeDriver) { f.mplane = true }, ",memory=mmap", 10, "mmap", 64 * 48 * 2, false},
