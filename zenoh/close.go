@@ -132,6 +132,7 @@ func (s *Session) end(ctx context.Context, open []*face, hush func()) {
 	<-s.done
 	s.silence()
 	s.discard()
+	s.pool.Empty()
 	close(s.finished)
 }
 

@@ -146,6 +146,13 @@ func (p *Pool) arm() {
 	p.armed = true
 }
 
+// Empty lets go of the large buffers that came back.
+func (p *Pool) Empty() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.large, p.kept = nil, 0
+}
+
 // sweep lets go of the large buffers that came back before the last one.
 func (p *Pool) sweep() {
 	p.mu.Lock()

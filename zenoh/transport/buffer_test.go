@@ -78,6 +78,10 @@ func TestUnusedMemoryIsLetGo(t *testing.T) {
 	if p.kept != 0 || len(p.large) != 0 || p.armed {
 		t.Errorf("%d bytes in %d buffers are kept for nobody", p.kept, len(p.large))
 	}
+	p.Get(3 << 20).Release()
+	if p.Empty(); p.kept != 0 || len(p.large) != 0 {
+		t.Errorf("%d bytes are kept after all were let go", p.kept)
+	}
 	if big := p.Get(200 << 20); big == once {
 		t.Error("a buffer that was let go is used again")
 	}
