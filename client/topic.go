@@ -259,6 +259,7 @@ func (r *topicRoute) end(s *Subscription) {
 	}
 	s.mu.Unlock()
 	old.Release()
+	r.flush(s) // the next route counts on: it does not tell again
 	signal(s.changed)
 	r.history.Wait()
 }
@@ -271,6 +272,20 @@ func (s *Subscription) leave() {
 	}
 }
 
+// flush tells what waits to be told.
+func (r *topicRoute) flush(s *Subscription) {
+	s.mu.Lock()
+	events := r.events
+	r.events = nil
+	s.mu.Unlock()
+	for _, e := range events {
+		if e.Kind != EventReconfigured {
+			s.opts.log.Warn(string(e.Kind), "stream", s.stream, "reason", e.Text)
+		}
+		s.event(e.Kind, e.Err, "%s", e.Text)
+	}
+}
+
 // run tells what changes until the route ends.
 func (r *topicRoute) run(ctx context.Context, s *Subscription) error {
 	ctx, cancel := context.WithCancel(ctx)
@@ -278,16 +293,7 @@ func (r *topicRoute) run(ctx context.Context, s *Subscription) error {
 	look := time.NewTicker(time.Second) // a connection that is lost need not show in tokens
 	defer look.Stop()
 	for {
-		s.mu.Lock()
-		events := r.events
-		r.events = nil
-		s.mu.Unlock()
-		for _, e := range events {
-			if e.Kind != EventReconfigured {
-				s.opts.log.Warn(string(e.Kind), "stream", s.stream, "reason", e.Text)
-			}
-			s.event(e.Kind, e.Err, "%s", e.Text)
-		}
+		r.flush(s)
 		r.fetch(ctx)
 		r.ask(ctx)
 		if err := r.look(s); err != nil {
