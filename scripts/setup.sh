@@ -17,14 +17,13 @@ have() {
 	opencv-doc) [ -f "$clip" ] ;;                                          # real footage
 	libturbojpeg0) /sbin/ldconfig -p | grep -q libturbojpeg.so.0 ;;        # decodes JPEG at run time
 	libjpeg-turbo-progs) command -v djpeg >/dev/null 2>&1 ;;               # the reference decoder
-	python3-venv) python3 -c 'import ensurepip' >/dev/null 2>&1 ;;         # for OpenCV as reference
-	python3-venv) python3 -c 'import ensurepip' 2>/dev/null ;;             # the tests install eclipse-zenoh with it
+	python3-venv) python3 -c 'import ensurepip' >/dev/null 2>&1 ;;         # for eclipse-zenoh, OpenCV and ROS 2 decoders
 	iproute2) command -v ip >/dev/null 2>&1 && command -v tc >/dev/null 2>&1 ;; # weak links
 	*) command -v "$1" >/dev/null 2>&1 ;;
 	esac
 }
 
-[ $# -gt 0 ] || set -- ffmpeg opencv-doc strace python3 python3-venv gcc libturbojpeg0 libjpeg-turbo-progs
+[ $# -gt 0 ] || set -- ffmpeg opencv-doc strace python3 python3-venv gcc libturbojpeg0 libjpeg-turbo-progs openssl iproute2
 
 missing=
 for p in "$@"; do
