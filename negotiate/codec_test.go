@@ -41,6 +41,11 @@ func TestDecodeAccepts(t *testing.T) {
 			&Message{Type: TypeHello, Hello: &Hello{Protocol: Protocol{Major: 1, Minor: 3}, Stream: "a/b", Accepts: []Backend{"rdma", BackendSHM}}},
 		},
 		{
+			"a handle kind of a later version",
+			`{"type":"hello","hello":{"protocol":{"major":1,"minor":9},"stream":"a/b","accepts":["cuda"],"handles":["fabric","vmm_fd"]}}`,
+			&Message{Type: TypeHello, Hello: &Hello{Protocol: Protocol{Major: 1, Minor: 9}, Stream: "a/b", Accepts: []Backend{BackendCUDA}, Handles: []HandleKind{"fabric", HandleVMM}}},
+		},
+		{
 			"text with control characters",
 			`{"type":"reject","reject":{"reason":"limit","text":"a\u001b[31m\nb"}}`,
 			&Message{Type: TypeReject, Reject: &Refusal{Reason: ReasonLimit, Text: "a [31m b"}},
@@ -71,6 +76,7 @@ func TestDecodeRefuses(t *testing.T) {
 	reconfig := func(layout string) string {
 		return `{"type":"reconfig","reconfig":{"stream":{"name":"a/b"},"layout":{` + layout + `}}}`
 	}
+	const ring = `"version":1,"slots":1,"header_bytes":1,"stride_bytes":100,"pixel_bytes":100,"page_bytes":1`
 	for _, c := range []struct {
 		name   string
 		packet string
@@ -125,6 +131,19 @@ func TestDecodeRefuses(t *testing.T) {
 		{"slots beyond the memory", reconfig(`"version":1,"slots":3,"header_bytes":1,"stride_bytes":100,"pixel_bytes":299,"page_bytes":1`), "3 slots"},
 		{"slots that overflow", reconfig(`"version":1,"slots":9223372036854775807,"header_bytes":1,"stride_bytes":1099511627776,"pixel_bytes":1,"page_bytes":1`), "slots"},
 		{"negative memory", reconfig(`"version":1,"slots":1,"header_bytes":1,"stride_bytes":1,"pixel_bytes":-1,"page_bytes":1`), "pixel"},
+		{"too many GPUs", hello(`"stream":"a/b","accepts":["cuda"],"gpus":[` + strings.Repeat(`{"uuid":"u"},`, 64) + `{"uuid":"u"}]`), "65 GPUs"},
+		{"GPU without UUID", hello(`"stream":"a/b","accepts":["cuda"],"gpus":[{"name":"x"}]`), "no GPU UUID"},
+		{"GPU with a terminal code", hello(`"stream":"a/b","accepts":["cuda"],"gpus":[{"uuid":"u","name":"\u001b"}]`), "printed"},
+		{"too many handle kinds", hello(`"stream":"a/b","accepts":["cuda"],"handles":["1","2","3","4","5","6","7","8","9"]`), "9 handle kinds"},
+		{"negative driver", hello(`"stream":"a/b","accepts":["cuda"],"driver":-1`), "driver -1"},
+		{"device reason too long", hello(`"stream":"a/b","accepts":["cuda"],"device_reason":"` + strings.Repeat("r", 65) + `"`), "at most 64"},
+		{"cuda without a device", offer(`"session":"00000000000000000000000000000000","challenge":"c","backend":"cuda","stream":{"name":"a/b"}`), "without a device"},
+		{"device without a ring", offer(`"session":"00000000000000000000000000000000","challenge":"c","backend":"cuda","stream":{"name":"a/b"},"device":{"uuid":"u","handle":"vmm_fd","bytes":4096}`), "behind 0 bytes"},
+		{"device probe in the pixels", reconfig(ring + `},"device":{"uuid":"u","handle":"vmm_fd","bytes":4096,"probe_offset":99`), "probe at 99"},
+		{"device probe beyond the memory", reconfig(ring + `},"device":{"uuid":"u","handle":"vmm_fd","bytes":131,"probe_offset":100`), "probe at 100 of 131"},
+		{"device probe that overflows", reconfig(ring + `},"device":{"uuid":"u","handle":"vmm_fd","bytes":-9223372036854775808,"probe_offset":100`), "device"},
+		{"device without UUID", reconfig(ring + `},"device":{"handle":"vmm_fd","bytes":4096,"probe_offset":100`), "no GPU UUID"},
+		{"device without handle", reconfig(ring + `},"device":{"uuid":"u","bytes":4096,"probe_offset":100`), "no handle kind"},
 		{"endless memory", reconfig(`"version":1,"slots":1,"header_bytes":1099511627777,"stride_bytes":1,"pixel_bytes":1,"page_bytes":1`), "header"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -175,6 +194,7 @@ func TestTextsAreTidied(t *testing.T) {
 		{Type: TypeProbe, Probe: &Probe{Reason: ReasonPolicy, Detail: long}},
 		{Type: TypeBye, Bye: &Bye{Reason: long}},
 		{Type: TypeReconfig, Reconfig: &Reconfig{Stream: stream}},
+		{Type: TypeHello, Hello: &Hello{Protocol: Current(), Stream: "a/b", Accepts: []Backend{BackendCUDA}, DeviceReason: ReasonNoDriver, DeviceDetail: long}},
 		{Type: TypeStreams, Streams: &StreamList{Protocol: Current(), Session: strings.Repeat("0", 32), Version: long, Streams: []StreamInfo{stream}}},
 	}
 	for _, m := range messages {

@@ -33,6 +33,8 @@ func goldenMessages() map[string]*Message {
 	layout := Layout{
 		Version: 1, Slots: 28, HeaderBytes: 4096, StrideBytes: 3686400, PixelBytes: 103219200, PageBytes: 4096, Epoch: 3,
 	}
+	const uuid = "GPU-6f1c2a3b-0d4e-5f60-7182-93a4b5c6d7e8"
+	device := &Device{UUID: uuid, Handle: HandleVMM, Bytes: 104857600, ProbeOffset: 104853504}
 	rejected := []Rejected{{BackendCUDA, ReasonNoDriver, "libcuda.so.1 not found"}}
 	protocol := Protocol{Major: 1, Minor: 0, Features: []string{"pipe"}}
 	session := strings.Repeat("0f", 16)
@@ -48,6 +50,19 @@ func goldenMessages() map[string]*Message {
 			Protocol: protocol, Session: session, Backend: BackendSHM, Rejected: rejected, Stream: stream, Layout: layout,
 			Challenge: strings.Repeat("c0", 32),
 		}},
+		"hello-cuda": {Type: TypeHello, Hello: &Hello{
+			Protocol: Protocol{Major: 1, Minor: 1}, Stream: "test/color", Accepts: []Backend{BackendCUDA, BackendSHM},
+			GPUs: []GPU{{uuid, "NVIDIA H200"}}, Handles: []HandleKind{HandleVMM}, Driver: 13000, PIDNamespace: 4026531836,
+		}},
+		"hello-no-driver": {Type: TypeHello, Hello: &Hello{
+			Protocol: Protocol{Major: 1, Minor: 1}, Stream: "test/color", Accepts: []Backend{BackendCUDA, BackendSHM},
+			DeviceReason: ReasonNoDriver, DeviceDetail: "libcuda.so.1 not found",
+		}},
+		"offer-cuda": {Type: TypeOffer, Offer: &Offer{
+			Protocol: Protocol{Major: 1, Minor: 1}, Session: session, Backend: BackendCUDA, Stream: stream, Layout: layout,
+			Challenge: strings.Repeat("c0", 32), Device: device,
+		}},
+		"reconfig-cuda":      {Type: TypeReconfig, Reconfig: &Reconfig{Stream: stream, Layout: layout, Reader: 4, Device: device}},
 		"probe":              {Type: TypeProbe, Probe: &Probe{OK: true, Proof: Proof(strings.Repeat("c0", 32), make([]byte, ProbeBytes))}},
 		"probe-failed":       {Type: TypeProbe, Probe: &Probe{Reason: ReasonProbeMismatch, Detail: "mmap: operation not permitted"}},
 		"start":              {Type: TypeStart, Start: &Start{Reader: 4, Credit: 2}},

@@ -13,7 +13,7 @@ import (
 // only adds fields and message types, which the other side ignores.
 const (
 	Major = 1
-	Minor = 0
+	Minor = 1 // 1: memory of GPUs
 )
 
 // MaxPacket is the largest packet in bytes that either side accepts.
@@ -26,7 +26,7 @@ type Type string
 // The message types. C: sent by the client, D: by the daemon.
 const (
 	TypeHello    Type = "hello"    // C: wants to subscribe
-	TypeOffer    Type = "offer"    // D: with fds: ring header, ring pixels
+	TypeOffer    Type = "offer"    // D: with fds: ring header, ring pixels or the handle of device memory
 	TypeProbe    Type = "probe"    // C: result of mapping what was offered
 	TypeStart    Type = "start"    // D: with fds: the reader's page, wake-up memory, then the wake pipe if asked for
 	TypeReconfig Type = "reconfig" // D: a new epoch, with fds: header, pixels, page, wake-up memory
@@ -113,6 +113,18 @@ type Hello struct {
 	Credit   int       `json:"credit,omitempty"`  // frames held at a time; 0 = the daemon's default
 	Client   string    `json:"client,omitempty"`  // program name, for status
 	BootID   string    `json:"boot_id,omitempty"` // a hint, never proof
+
+	// Of a client that accepts cuda: what it sees, what it can import, and the
+	// version of its driver (13000 = 13.0).
+	GPUs    []GPU        `json:"gpus,omitempty"`
+	Handles []HandleKind `json:"handles,omitempty"`
+	Driver  int          `json:"driver,omitempty"`
+	// DeviceReason is why this client cannot use memory of a GPU although it
+	// accepts cuda, for the list of what was rejected; "" where it can.
+	DeviceReason Reason `json:"device_reason,omitempty"`
+	DeviceDetail string `json:"device_detail,omitempty"`
+	// PIDNamespace is the inode of /proc/self/ns/pid, a hint for people.
+	PIDNamespace uint64 `json:"pid_namespace,omitempty"`
 }
 
 // Rejected is a backend that was considered and not taken.
@@ -165,10 +177,13 @@ type Offer struct {
 	Stream    StreamInfo `json:"stream"`
 	Layout    Layout     `json:"layout"`
 	Challenge string     `json:"challenge"` // to be answered in Probe
+	// Device is set with the cuda backend, where the pixels are.
+	Device *Device `json:"device,omitempty"`
 }
 
 // Probe is what the client found when it mapped the offer. Proof is
-// hex(SHA-256(challenge bytes as sent || the 32 probe bytes in the ring header)).
+// hex(SHA-256(challenge bytes as sent || the 32 probe bytes in the ring header)),
+// with an offer of device memory || the 32 probe bytes in that.
 type Probe struct {
 	OK     bool   `json:"ok"`
 	Proof  string `json:"proof,omitempty"`
@@ -187,6 +202,7 @@ type Reconfig struct {
 	Stream StreamInfo `json:"stream"`
 	Layout Layout     `json:"layout"`
 	Reader int        `json:"reader"`
+	Device *Device    `json:"device,omitempty"` // as in Offer
 }
 
 // Ack answers Reconfig.

@@ -43,6 +43,11 @@ func text(s string) string {
 // bounds, such as the last words of a child process.
 func tidy(m *Message) *Message {
 	out := *m
+	if m.Hello != nil {
+		h := *m.Hello
+		h.DeviceDetail = text(h.DeviceDetail)
+		out.Hello = &h
+	}
 	if m.Offer != nil {
 		o := *m.Offer
 		o.Rejected = tidyRejected(o.Rejected)

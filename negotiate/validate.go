@@ -89,7 +89,7 @@ func (m *Message) validateMember() error {
 			checkRange("credit", m.Start.Credit, 1, MaxCredit))
 	case m.Reconfig != nil:
 		return errors.Join(m.Reconfig.Stream.validate(), m.Reconfig.Layout.validate(),
-			checkRange("reader", m.Reconfig.Reader, 0, maxReaders))
+			m.Reconfig.Device.validate(m.Reconfig.Layout), checkRange("reader", m.Reconfig.Reader, 0, maxReaders))
 	case m.Evict != nil:
 		return m.Evict.validate()
 	case m.Reject != nil:
@@ -144,6 +144,7 @@ func (h *Hello) validate() error {
 		checkRange("credit", h.Credit, 0, MaxCredit),
 		checkOptional("client", h.Client, MaxName),
 		checkOptional("boot id", h.BootID, maxWord),
+		h.validateDevices(),
 	)
 }
 
@@ -154,6 +155,9 @@ func (o *Offer) validate() error {
 	if o.Protocol.Major != Major {
 		return nil
 	}
+	if o.Backend == BackendCUDA && o.Device == nil {
+		return errors.New("backend cuda without a device")
+	}
 	return errors.Join(
 		checkHex("session", o.Session, sessionHex),
 		checkName("backend", string(o.Backend), maxWord),
@@ -161,6 +165,7 @@ func (o *Offer) validate() error {
 		o.Stream.validate(),
 		o.Layout.validate(),
 		checkName("challenge", o.Challenge, MaxName),
+		o.Device.validate(o.Layout),
 	)
 }
 
