@@ -54,8 +54,8 @@ func TestOffersThatCannotBe(t *testing.T) {
 		"no layout":           {func(_ *call, o *negotiate.Offer, _ []int) { o.Layout = negotiate.Layout{} }, "layout version 0"},
 		"another epoch":       {func(_ *call, o *negotiate.Offer, _ []int) { o.Layout.Epoch = 77 }, "does not say what was announced"},
 		"another session":     {func(_ *call, o *negotiate.Offer, _ []int) { o.Session = strings.Repeat("ab", 16) }, "another session"},
-		"another backend":     {func(_ *call, o *negotiate.Offer, _ []int) { o.Backend = negotiate.BackendCUDA }, "reads shm only"},
-		"another major":       {func(_ *call, o *negotiate.Offer, _ []int) { o.Protocol.Major = 9 }, "9.0"},
+		"another backend":     {func(_ *call, o *negotiate.Offer, _ []int) { o.Backend = "rdma" }, "reads shm only"},
+		"another major":       {func(_ *call, o *negotiate.Offer, _ []int) { o.Protocol.Major = 9 }, "speaks 9."},
 		"frames too large":    {func(_ *call, o *negotiate.Offer, _ []int) { o.Stream.Geometry.Height = 4096; fixGeometry(o) }, "in slots of"},
 		"files the other way": {func(_ *call, _ *negotiate.Offer, f []int) { f[0], f[1] = f[1], f[0] }, "mismatch"},
 		"fewer slots than said": {func(_ *call, o *negotiate.Offer, _ []int) {
