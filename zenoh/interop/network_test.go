@@ -8,7 +8,9 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -24,9 +26,36 @@ func ip(line string) error {
 	return nil
 }
 
+// subnet reserves a network 10.213.N for this test alone: runs of these tests on
+// one machine share its addresses.
+func subnet(t *testing.T) int {
+	t.Helper()
+	for n := range 256 {
+		f, err := os.OpenFile(filepath.Join(os.TempDir(), fmt.Sprintf("camd-subnet-%d.lock", n)), os.O_CREATE|os.O_RDWR, 0o600)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if syscall.Flock(int(f.Fd()), syscall.LOCK_EX|syscall.LOCK_NB) == nil {
+			t.Cleanup(func() { _ = f.Close() })
+			return n
+		}
+		_ = f.Close()
+	}
+	t.Fatal("all of the networks 10.213.N are in use")
+	return 0
+}
+
+// link is a network of its own for a node, and the way there.
+type link struct {
+	by            []string // runs a command there
+	host          string   // its address
+	near, far     string   // interfaces, here and there
+	ours, another string   // our addresses, the one in use and one more
+}
+
 // namespace makes a network of its own for a node, behind a link of the rate
 // on the hop that we write.
-func namespace(t *testing.T, index int, rate string) (by []string, host, near string) {
+func namespace(t *testing.T, rate string) link {
 	t.Helper()
 	if os.Geteuid() != 0 {
 		t.Skip("network namespaces need root")
@@ -36,66 +65,65 @@ func namespace(t *testing.T, index int, rate string) (by []string, host, near st
 			t.Skipf("%v (package iproute2)", err)
 		}
 	}
-	ns := fmt.Sprintf("camdz%d-%d", index, os.Getpid())
-	var far string
-	near, far = fmt.Sprintf("cz%da%d", index, os.Getpid()%10000), fmt.Sprintf("cz%db%d", index, os.Getpid()%10000)
-	t.Cleanup(func() {
-		_ = ip("ip link del " + near)
+	n := subnet(t)
+	ns := fmt.Sprintf("camdz%d", n)
+	at := func(i int) string { return fmt.Sprintf("10.213.%d.%d", n, i) }
+	l := link{
+		by: []string{"ip", "netns", "exec", ns}, host: at(2), ours: at(1), another: at(9),
+		near: fmt.Sprintf("camdz%da", n), far: fmt.Sprintf("camdz%db", n),
+	}
+	remove := func() {
+		_ = ip("ip link del " + l.near)
 		_ = ip("ip netns del " + ns)
-	})
+	}
+	remove() // what a run left that was killed
+	t.Cleanup(remove)
 	for _, line := range []string{
 		"ip netns add " + ns,
-		fmt.Sprintf("ip link add %s type veth peer name %s", near, far),
-		fmt.Sprintf("ip link set %s netns %s", far, ns),
-		fmt.Sprintf("ip addr add 10.213.%d.1/24 dev %s", index, near),
-		fmt.Sprintf("ip link set %s up", near),
-		fmt.Sprintf("ip netns exec %s ip addr add 10.213.%d.2/24 dev %s", ns, index, far),
-		fmt.Sprintf("ip netns exec %s ip link set %s up", ns, far),
-		fmt.Sprintf("ip netns exec %s ip link set lo up", ns),
-		fmt.Sprintf("tc qdisc add dev %s root tbf rate %s burst 32kb latency 150ms", near, rate),
+		fmt.Sprintf("ip link add %s type veth peer name %s", l.near, l.far),
+		fmt.Sprintf("ip link set %s netns %s", l.far, ns),
+		fmt.Sprintf("ip addr add %s/24 dev %s", l.ours, l.near),
+		fmt.Sprintf("ip link set %s up", l.near),
+		fmt.Sprintf("ip -n %s addr add %s/24 dev %s", ns, l.host, l.far),
+		fmt.Sprintf("ip -n %s link set %s up", ns, l.far),
+		fmt.Sprintf("ip -n %s link set lo up", ns),
+		fmt.Sprintf("tc qdisc add dev %s root tbf rate %s burst 32kb latency 150ms", l.near, rate),
 	} {
 		if err := ip(line); err != nil {
 			t.Skip(err)
 		}
 	}
-	return []string{"ip", "netns", "exec", ns}, fmt.Sprintf("10.213.%d.2", index), near
+	return l
 }
 
 // The host gets another address: nobody says that the connection is dead. It is
 // given up after the lease, and comes back from the new address.
 func TestChangedAddress(t *testing.T) {
-	lost(t, 7, func(t *testing.T, _ string, i int, near string) {
-		if err := errors.Join(ip(fmt.Sprintf("ip addr del 10.213.%d.1/24 dev %s", i, near)), ip(fmt.Sprintf("ip addr add 10.213.%d.9/24 dev %s", i, near))); err != nil {
-			t.Fatal(err)
-		}
-	}, func(*testing.T, string, string) {})
+	lost(t, func(l link) error {
+		return errors.Join(ip(fmt.Sprintf("ip addr del %s/24 dev %s", l.ours, l.near)), ip(fmt.Sprintf("ip addr add %s/24 dev %s", l.another, l.near)))
+	}, func(link) error { return nil })
 }
 
 // The link is gone and comes back: both sides have a connection that the other
 // knows nothing of.
 func TestHalfOpen(t *testing.T) {
-	far := func(near string) string { return strings.Replace(near, "a", "b", 1) }
-	lost(t, 17, func(t *testing.T, in string, _ int, near string) {
-		if err := ip(in + " ip link set " + far(near) + " down"); err != nil {
-			t.Fatal(err)
+	set := func(how string) func(link) error {
+		return func(l link) error {
+			return ip(strings.Join(l.by, " ") + " ip link set " + l.far + " " + how)
 		}
-	}, func(t *testing.T, in, near string) {
-		if err := ip(in + " ip link set " + far(near) + " up"); err != nil {
-			t.Fatal(err)
-		}
-	})
+	}
+	lost(t, set("down"), set("up"))
 }
 
 // lost breaks the connection to nodes of each version without a word; once the
-// session has noticed, the network is mended. in runs commands where the node is.
-func lost(t *testing.T, first int, breaks func(t *testing.T, in string, i int, near string), mend func(t *testing.T, in, near string)) {
-	for k, v := range versions {
+// session has noticed, the network is mended.
+func lost(t *testing.T, breaks, mend func(link) error) {
+	for _, v := range versions {
 		t.Run(v, func(t *testing.T) {
 			t.Parallel()
-			i := first + k
-			by, host, near := namespace(t, i, "1gbit")
-			e := "tcp/" + host + ":7447"
-			n := startIn(t, by, v, listening("router", e, "transport: {link: {tx: {lease: 1000, keep_alive: 4}}}"))
+			l := namespace(t, "1gbit")
+			e := "tcp/" + l.host + ":7447"
+			n := startIn(t, l.by, v, listening("router", e, "transport: {link: {tx: {lease: 1000, keep_alive: 4}}}"))
 			c := quick(e)
 			c.Transport.Lease = time.Second // the node refuses us until it has given up the old connection
 			s := open(t, c)
@@ -104,12 +132,16 @@ func lost(t *testing.T, first int, breaks func(t *testing.T, in string, i int, n
 				t.Fatal(err)
 			}
 			round(t, s)
-			breaks(t, strings.Join(by, " "), i, near)
+			if err := breaks(l); err != nil {
+				t.Fatal(err)
+			}
 			until(t, "given up", func() bool { return !s.Info().Connected })
 			if err := s.Info().LastErr; !errors.Is(err, transport.ErrExpired) {
 				t.Errorf("the connection ended with %v, want ErrExpired", err)
 			}
-			mend(t, strings.Join(by, " "), near)
+			if err := mend(l); err != nil {
+				t.Fatal(err)
+			}
 			if err := s.WaitConnected(ctx(t)); err != nil {
 				t.Fatal(err)
 			}

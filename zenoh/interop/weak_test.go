@@ -19,7 +19,7 @@ import (
 // On a link that cannot carry all frames whole ones arrive, as new as it
 // allows, and a small urgent topic is not behind them.
 func TestWeakLink(t *testing.T) {
-	for i, c := range []struct {
+	for _, c := range []struct {
 		rate             string
 		bitsPerSecond    float64
 		frame, framesPer int // bytes, frames a second
@@ -29,9 +29,9 @@ func TestWeakLink(t *testing.T) {
 		{"100mbit", 100e6, 2_764_800, 15, 2}, // 720p BGR
 	} {
 		t.Run(c.rate, func(t *testing.T) {
-			by, host, _ := namespace(t, i, c.rate)
-			e := "tcp/" + host + ":7447"
-			n := startIn(t, by, versions[0], listening("router", e))
+			l := namespace(t, c.rate)
+			e := "tcp/" + l.host + ":7447"
+			n := startIn(t, l.by, versions[0], listening("router", e))
 			s := open(t, config.Client(e))
 			n.do(command{"op": "sub", "name": "s", "key": "weak/**"}, "declared")
 			frames, err := s.Publisher("weak/frames", nil)
