@@ -82,7 +82,10 @@ func (l *Local) Take(out *Lease) bool {
 	l.stats.Granted++
 	meta, bytes := area(r.hdr.Data).record(slot).meta()
 	meta.Bytes = int(min(bytes, uint64(r.room)))
-	out.Word, out.Meta, out.Data = w, meta, r.Data(slot)[:meta.Bytes:meta.Bytes]
+	*out = Lease{Word: w, Meta: meta, Offset: r.Offset(slot)}
+	if r.pixels != nil {
+		out.Data = r.Data(slot)[:meta.Bytes:meta.Bytes]
+	}
 	return true
 }
 
@@ -150,4 +153,6 @@ func (l *Local) tell() {
 
 // idle reports whether a retired ring is used by nobody in this process. mu is
 // held.
-func (r *Ring) idle() bool { return r.retired && r.writing == 0 && r.localLeases == 0 }
+func (r *Ring) idle() bool {
+	return r.retired && r.writing == 0 && r.localLeases == 0 && r.pins == 0
+}

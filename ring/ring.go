@@ -27,6 +27,10 @@ type Config struct {
 	Slots      int            // all slots, 1 to MaxSlots; see SlotsFor
 	MaxReaders int            // subscriptions at a time
 	Budget     int            // slots that readers may reserve in all; 0 = no bound but MaxReaders
+	// Elsewhere says that the pixels are not in memory of this ring but in the
+	// caller's, for example on a GPU: slot i at Offset(i) of Layout().PixelBytes
+	// bytes. Header, pages and leases are as ever.
+	Elsewhere bool
 	// Generation counts frames begun in this stream, through all epochs.
 	Generation *atomic.Uint64
 	// EvictAfter is how long a lease may be held while a slot is needed. 0 =
@@ -57,7 +61,7 @@ type Ring struct {
 	size   int // bytes of a frame
 	room   int // bytes of a slot
 	hdr    *linux.Memory
-	pixels *linux.Memory
+	pixels *linux.Memory // nil when they are elsewhere
 	now    func() int64
 
 	mu     sync.Mutex
@@ -74,6 +78,7 @@ type Ring struct {
 	reserved  int      // slots reserved by readers
 	// localLeases are those of locals, also of closed ones.
 	localLeases int
+	pins        int // of the pixels' mapping
 	retired     bool
 	unmapped    bool
 	stats       Stats
@@ -116,8 +121,10 @@ func New(cfg Config) (*Ring, error) {
 	if r.hdr, err = linux.NewMemory("camd-ring-header", r.layout.HeaderBytes, true); err != nil {
 		return nil, err
 	}
-	if r.pixels, err = linux.NewMemory("camd-ring-pixels", r.layout.PixelBytes, true); err != nil {
-		return nil, errors.Join(err, r.hdr.Close())
+	if !cfg.Elsewhere {
+		if r.pixels, err = linux.NewMemory("camd-ring-pixels", r.layout.PixelBytes, true); err != nil {
+			return nil, errors.Join(err, r.hdr.Close())
+		}
 	}
 	for i := cfg.Slots - 1; i >= 0; i-- {
 		r.free = append(r.free, i)
@@ -170,6 +177,7 @@ func (r *Ring) Probe() []byte {
 
 // Files are duplicates of the descriptors of header and pixels, which the
 // caller closes: sending them can take time, and nothing here may wait for that.
+// pixels is -1 when they are elsewhere.
 func (r *Ring) Files() (header, pixels int, err error) {
 	r.wakeMu.Lock()
 	defer r.wakeMu.Unlock()
@@ -178,6 +186,9 @@ func (r *Ring) Files() (header, pixels int, err error) {
 	}
 	if header, err = duplicate(r.hdr.FD); err != nil {
 		return -1, -1, err
+	}
+	if r.pixels == nil {
+		return header, -1, nil
 	}
 	if pixels, err = duplicate(r.pixels.FD); err != nil {
 		_ = unix.Close(header)
@@ -194,10 +205,16 @@ func duplicate(fd int) (int, error) {
 	return n, nil
 }
 
+// Offset is where a slot begins in the pixel memory, in bytes.
+func (r *Ring) Offset(slot int) int64 { return int64(slot) * r.layout.StrideBytes }
+
 // Data is the memory of a slot, Geometry().Size() bytes with capacity for
-// Config.SlotBytes.
+// Config.SlotBytes; nil when the pixels are elsewhere.
 func (r *Ring) Data(slot int) []byte {
-	start := int64(slot) * r.layout.StrideBytes
+	if r.pixels == nil {
+		return nil
+	}
+	start := r.Offset(slot)
 	return r.pixels.Data[start : start+int64(r.size) : start+int64(r.room)]
 }
 
@@ -245,8 +262,9 @@ func (r *Ring) Discard(slot int) {
 }
 
 // Publish makes the acquired slot the newest frame and hands it to every
-// reader. PublishNanos and BreakSequence of m are set here. Publish of a slot in a retired ring
-// gives it back.
+// reader. PublishNanos and BreakSequence of m are set here; a frame out of another
+// ring brings the BreakSequence from there, as the one with the break may have been
+// left out. Publish of a slot in a retired ring gives it back.
 func (r *Ring) Publish(slot int, m *frame.Meta) { r.PublishAt(slot, m, 0) }
 
 // PublishAt is Publish with a time (CLOCK_MONOTONIC, ns) at which the frame was
@@ -272,6 +290,7 @@ func (r *Ring) PublishAt(slot int, m *frame.Meta, nanos int64) {
 	if m.Flags&frame.Discontinuity != 0 {
 		r.lastBreak = m.Sequence
 	}
+	r.lastBreak = max(r.lastBreak, m.BreakSequence)
 	m.BreakSequence = r.lastBreak
 	area(r.hdr.Data).record(slot).putMeta(m, r.cfg.Epoch)
 	old := r.newest
@@ -325,7 +344,8 @@ func (r *Ring) unlease(slot int) {
 
 // Retire ends the epoch: waiting words are withdrawn, readers are told through
 // the header, and the memory goes away in this process as soon as the source
-// holds no slot and no Local a lease. Readers' own mappings live on. It may be called twice.
+// holds no slot, no Local a lease and nobody a pin. Readers' own mappings live on.
+// It may be called twice.
 func (r *Ring) Retire() {
 	r.mu.Lock()
 	if r.retired {
@@ -357,7 +377,9 @@ func (r *Ring) unmap() {
 	r.wakeMu.Lock()
 	defer r.wakeMu.Unlock()
 	_ = r.hdr.Close()
-	_ = r.pixels.Close()
+	if r.pixels != nil {
+		_ = r.pixels.Close()
+	}
 	for _, rd := range r.readers {
 		rd.close()
 	}

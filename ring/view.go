@@ -22,7 +22,7 @@ import (
 type View struct {
 	layout Layout
 	hdr    area
-	pixels []byte
+	pixels []byte // nil when they are elsewhere
 	page   area
 	wake   area
 	fence  atomic.Uint32 // orders reads of pixels before the look at the generation
@@ -31,15 +31,32 @@ type View struct {
 // Lease is a frame that the reader holds. Its slot keeps its contents until
 // Release.
 type Lease struct {
-	Word Word
-	Meta frame.Meta
-	Data []byte // Meta.Bytes long, mapped read-only
+	Word   Word
+	Meta   frame.Meta
+	Offset int64  // of the slot in the pixel memory, in bytes
+	Data   []byte // Meta.Bytes long, mapped read-only; nil when the pixels are elsewhere
 }
 
 // OpenView maps header and pixels and checks the header against the layout.
 // The descriptors stay the caller's. It fails with ErrLayout or the error of
 // the mapping.
 func OpenView(l Layout, hdrFD, pixelsFD int) (*View, error) {
+	v, err := OpenHeader(l, hdrFD)
+	if err != nil {
+		return nil, err
+	}
+	if v.pixels, err = linux.MapFile(pixelsFD, l.PixelBytes, false); err != nil {
+		return nil, errors.Join(fmt.Errorf("mapping %d bytes of pixels: %w", l.PixelBytes, err), v.Close())
+	}
+	// Filling the page tables now costs less than a fault for each page of the
+	// first frames. It is a hint: kernels before 5.14 do not know it.
+	_ = unix.Madvise(v.pixels, unix.MADV_POPULATE_READ)
+	return v, nil
+}
+
+// OpenHeader is OpenView without the pixels, for a ring that has them elsewhere:
+// leases come with the offset of their slot and no Data.
+func OpenHeader(l Layout, hdrFD int) (*View, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
 	}
@@ -52,12 +69,6 @@ func OpenView(l Layout, hdrFD, pixelsFD int) (*View, error) {
 	if err := v.checkHeader(); err != nil {
 		return nil, errors.Join(err, v.Close())
 	}
-	if v.pixels, err = linux.MapFile(pixelsFD, l.PixelBytes, false); err != nil {
-		return nil, errors.Join(fmt.Errorf("mapping %d bytes of pixels: %w", l.PixelBytes, err), v.Close())
-	}
-	// Filling the page tables now costs less than a fault for each page of the
-	// first frames. It is a hint: kernels before 5.14 do not know it.
-	_ = unix.Madvise(v.pixels, unix.MADV_POPULATE_READ)
 	return v, nil
 }
 
@@ -103,13 +114,18 @@ func (v *View) Close() error {
 	return errors.Join(errs...)
 }
 
-// Probe is the 32 bytes in the header that prove the mapping, followed by one
-// byte from each end of the pixel memory, read so that it is known to be there.
+// Probe is the 32 bytes in the header that prove the mapping. Both ends of the
+// pixel memory are read too, so that it is known to be there.
 func (v *View) Probe() []byte {
 	probe := append([]byte(nil), v.hdr[hdrProbe:hdrProbe+probeBytes]...)
-	_ = v.pixels[0] + v.pixels[len(v.pixels)-1]
+	if v.pixels != nil {
+		_ = v.pixels[0] + v.pixels[len(v.pixels)-1]
+	}
 	return probe
 }
+
+// Pixels is the mapped pixel memory, nil if the view has none.
+func (v *View) Pixels() []byte { return v.pixels }
 
 // Session is the daemon's.
 func (v *View) Session() frame.Session { return frame.Session(v.hdr[hdrSession : hdrSession+16]) }
@@ -145,7 +161,10 @@ func (v *View) Take(l *Lease) (bool, error) {
 	}
 	meta.Bytes = int(bytes)
 	start := int64(slot) * v.layout.StrideBytes
-	l.Word, l.Meta, l.Data = w, meta, v.pixels[start:start+int64(bytes):start+int64(bytes)]
+	*l = Lease{Word: w, Meta: meta, Offset: start}
+	if v.pixels != nil {
+		l.Data = v.pixels[start : start+int64(bytes) : start+int64(bytes)]
+	}
 	return true, nil
 }
 
