@@ -8,6 +8,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"io"
 	"os"
 
 	"golang.org/x/sys/unix"
@@ -21,6 +22,8 @@ import (
 // epoch is one mapped ring. Its counters belong to the subscription's mutex.
 type epoch struct {
 	view    *ring.View
+	device  DeviceMemory // where the pixels are, nil: in host memory
+	pinned  io.Closer    // ends the registration of the host memory, nil: there is none
 	conn    *negotiate.Conn
 	session frame.Session
 	info    negotiate.StreamInfo
@@ -94,6 +97,7 @@ func subscribe(ctx context.Context, o *options, accept []negotiate.Backend, dir 
 		Protocol: negotiate.Current(), Stream: stream, Accepts: accept, Require: o.require,
 		Wake: o.wake, Credit: o.credit, Client: o.name, BootID: linux.BootID(),
 	}
+	o.helloDevice(hello)
 	if err := ask(c, &negotiate.Message{Type: negotiate.TypeHello, Hello: hello}); err != nil {
 		return nil, fmt.Errorf("subscribing to %s in %s: %w", stream, dir, err)
 	}
@@ -107,7 +111,7 @@ func subscribe(ctx context.Context, o *options, accept []negotiate.Backend, dir 
 			_ = files.Close()
 		}
 		if err != nil {
-			cn.drop()
+			cn.drop(o)
 			return nil, handshakeError(stream, dir, err)
 		}
 		if done {
@@ -138,8 +142,8 @@ func (cn *connection) step(o *options, stream string, m *negotiate.Message, file
 		}
 		return false, refused(stream, cn.dir, m.Reject)
 	case negotiate.TypeOffer:
-		cn.drop() // an offer before, whose probe failed
-		probe := cn.tryOffer(m.Offer, files)
+		cn.drop(o) // an offer before, whose probe failed
+		probe := cn.tryOffer(o, m.Offer, files)
 		return false, ask(cn.conn, &negotiate.Message{Type: negotiate.TypeProbe, Probe: probe})
 	case negotiate.TypeStart:
 		if cn.first == nil || len(files) < 2 || (o.wake == negotiate.WakePipe && len(files) < 3) {
@@ -177,26 +181,36 @@ func isPipe(fd int) bool {
 }
 
 // tryOffer maps what is offered and says how that went.
-func (cn *connection) tryOffer(offer *negotiate.Offer, files negotiate.Files) *negotiate.Probe {
+func (cn *connection) tryOffer(o *options, offer *negotiate.Offer, files negotiate.Files) *negotiate.Probe {
 	if err := offer.Protocol.Check(); err != nil {
 		return &negotiate.Probe{Reason: negotiate.ReasonProtocol, Detail: err.Error()}
 	}
-	if offer.Backend != negotiate.BackendSHM {
-		return &negotiate.Probe{Reason: negotiate.ReasonNotAccepted, Detail: "this client reads shm only"}
+	device := offer.Device
+	switch {
+	case offer.Backend == negotiate.BackendSHM:
+		device = nil
+	case offer.Backend != negotiate.BackendCUDA || o.device == nil:
+		return &negotiate.Probe{Reason: negotiate.ReasonNotAccepted, Detail: "this client reads " + o.reads() + " only"}
 	}
-	e, err := openEpoch(offer.Stream, offer.Layout, offer.Session, files)
+	e, err := openEpoch(o, offer.Stream, offer.Layout, device, offer.Session, files)
 	if err != nil {
-		return &negotiate.Probe{Reason: negotiate.ReasonProbeMismatch, Detail: err.Error()}
+		return &negotiate.Probe{Reason: reasonOf(err), Detail: err.Error()}
+	}
+	probe, err := e.probe(device)
+	if err != nil {
+		e.close(o)
+		return &negotiate.Probe{Reason: reasonOf(err), Detail: err.Error()}
 	}
 	e.conn = cn.conn
 	cn.first = e
 	cn.path = Path{Backend: offer.Backend, Rejected: offer.Rejected, Dir: cn.dir, Session: offer.Session}
-	return &negotiate.Probe{OK: true, Proof: negotiate.Proof(offer.Challenge, e.view.Probe())}
+	cn.path.setDevice(device, e.device)
+	return &negotiate.Probe{OK: true, Proof: negotiate.Proof(offer.Challenge, probe)}
 }
 
 // openEpoch maps header and pixels, files 0 and 1, and holds them against what
-// was said about them.
-func openEpoch(info negotiate.StreamInfo, l negotiate.Layout, session string, files negotiate.Files) (*epoch, error) {
+// was said about them. With a device the pixels are in memory of that.
+func openEpoch(o *options, info negotiate.StreamInfo, l negotiate.Layout, d *negotiate.Device, session string, files negotiate.Files) (*epoch, error) {
 	if len(files) < 2 {
 		return nil, fmt.Errorf("%w: ring with %d descriptors, want 2", ErrProtocol, len(files))
 	}
@@ -209,10 +223,17 @@ func openEpoch(info negotiate.StreamInfo, l negotiate.Layout, session string, fi
 	if int64(info.Geometry.Size()) > l.StrideBytes {
 		return nil, fmt.Errorf("%w: frames of %d bytes in slots of %d", ErrProtocol, info.Geometry.Size(), l.StrideBytes)
 	}
-	view, err := ring.OpenView(ring.Layout{
+	layout := ring.Layout{
 		Slots: l.Slots, HeaderBytes: l.HeaderBytes, StrideBytes: l.StrideBytes,
 		PixelBytes: l.PixelBytes, PageBytes: l.PageBytes, Epoch: l.Epoch,
-	}, files[0], files[1])
+	}
+	var view *ring.View
+	var err error
+	if d == nil {
+		view, err = ring.OpenView(layout, files[0], files[1])
+	} else {
+		view, err = ring.OpenHeader(layout, files[0])
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -220,13 +241,20 @@ func openEpoch(info negotiate.StreamInfo, l negotiate.Layout, session string, fi
 	if want, err := hex.DecodeString(session); err != nil || string(want) != string(e.session[:]) {
 		return nil, errors.Join(fmt.Errorf("%w: ring of another session", ErrProtocol), view.Close())
 	}
+	if d == nil {
+		e.pin(o)
+		return e, nil
+	}
+	if e.device, err = o.device.Import(d, files[1]); err != nil {
+		return nil, errors.Join(fmt.Errorf("importing memory of %s: %w", d.UUID, err), view.Close())
+	}
 	return e, nil
 }
 
 // drop gives back what the hand-shake got so far.
-func (cn *connection) drop() {
+func (cn *connection) drop(o *options) {
 	if cn.first != nil {
-		_ = cn.first.view.Close()
+		cn.first.close(o)
 		cn.first = nil
 	}
 	if cn.pipe != nil {

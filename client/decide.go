@@ -22,6 +22,9 @@ func (o *options) paths(topic bool) (local []negotiate.Backend, cpu bool) {
 	accept := o.accept
 	if len(accept) == 0 {
 		accept = []negotiate.Backend{negotiate.BackendSHM}
+		if o.device != nil {
+			accept = []negotiate.Backend{negotiate.BackendCUDA, negotiate.BackendSHM}
+		}
 		if topic {
 			accept = []negotiate.Backend{negotiate.BackendCPU}
 		}

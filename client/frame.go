@@ -43,8 +43,8 @@ type Frame struct {
 func (f Frame) live() bool { return f.h != nil && f.h.ticket.Load() == f.ticket }
 
 // Data is the pixels, laid out as Geometry says, mapped read-only: writing to
-// it crashes the program, except with the path cpu. It must not be used after
-// Release.
+// it crashes the program, except with the path cpu. With the path cuda it is
+// nil: see Device. It must not be used after Release.
 func (f Frame) Data() []byte {
 	if !f.live() {
 		return nil

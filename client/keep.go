@@ -230,12 +230,9 @@ func (s *Subscription) reconfigure(cn *connection, r *negotiate.Reconfig, files 
 	if len(files) < 4 {
 		return fmt.Errorf("%w: new epoch with %d descriptors, want 4", ErrProtocol, len(files))
 	}
-	e, err := openEpoch(r.Stream, r.Layout, cn.path.Session, files)
+	e, err := cn.openNext(&s.opts, r, files)
 	if err != nil {
 		return err
-	}
-	if err := e.view.Attach(files[2], files[3]); err != nil {
-		return errors.Join(err, e.view.Close())
 	}
 	e.conn = cn.conn
 	s.mu.Lock()
@@ -249,10 +246,29 @@ func (s *Subscription) reconfigure(cn *connection, r *negotiate.Reconfig, files 
 	if s.pipe != nil {
 		_ = s.pipe.SetReadDeadline(time.Unix(1, 0))
 	}
-	s.mu.Unlock()
+	s.unlock()
 	signal(s.changed)
 	s.event(EventReconfigured, nil, "%s is now %v", s.stream, r.Stream.Geometry)
 	return cn.conn.Send(&negotiate.Message{Type: negotiate.TypeAck, Ack: &negotiate.Ack{Epoch: r.Layout.Epoch}})
+}
+
+// openNext maps the ring of a new epoch, which is of the same kind.
+func (cn *connection) openNext(o *options, r *negotiate.Reconfig, files negotiate.Files) (*epoch, error) {
+	if (r.Device != nil) != (cn.path.Backend == negotiate.BackendCUDA) {
+		return nil, fmt.Errorf("%w: new epoch by another backend than %s", ErrProtocol, cn.path.Backend)
+	}
+	e, err := openEpoch(o, r.Stream, r.Layout, r.Device, cn.path.Session, files)
+	if err != nil {
+		return nil, err
+	}
+	if _, err = e.probe(r.Device); err == nil {
+		err = e.view.Attach(files[2], files[3])
+	}
+	if err != nil {
+		e.close(o)
+		return nil, err
+	}
+	return e, nil
 }
 
 func (s *Subscription) markEvicted(cn *connection, r *negotiate.Refusal) {
@@ -287,7 +303,7 @@ func (cn *connection) end(s *Subscription) {
 	}
 	pipe := s.pipe
 	s.pipe = nil
-	s.mu.Unlock()
+	s.unlock()
 	if pipe != nil {
 		_ = pipe.Close()
 	}

@@ -24,6 +24,7 @@ type options struct {
 	dir     string
 	accept  []negotiate.Backend // none: the usual ones
 	require negotiate.Backend
+	device  DeviceImporter
 	credit  int
 	wake    negotiate.WakeKind
 	log     *slog.Logger
@@ -71,8 +72,8 @@ func newOptions(opts []Option) options {
 func WithRuntimeDir(dir string) Option { return func(o *options) { o.dir = dir } }
 
 // WithAccept names the paths that the program can use, in any order: the best
-// one that can be had is taken. Default: shm for a stream, cpu for a topic.
-// Accepting cuda implies cpu.
+// one that can be had is taken. Default: shm for a stream, cpu for a topic; see
+// also WithDevice. Accepting cuda implies cpu.
 func WithAccept(b ...negotiate.Backend) Option {
 	return func(o *options) {
 		if len(b) > 0 {

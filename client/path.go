@@ -5,6 +5,7 @@ package client
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
@@ -18,15 +19,22 @@ type Path struct {
 	Session  string               `json:"session,omitempty"`
 	Credit   int                  `json:"credit"`
 
+	// With the path cuda, where the frames are:
+	GPU     string `json:"gpu,omitempty"` // its UUID
+	GPUName string `json:"gpu_name,omitempty"`
+
 	// With the path cpu:
 	Topic  string `json:"topic,omitempty"`
 	Domain int    `json:"domain,omitempty"` // of ROS
 	Router string `json:"router,omitempty"` // endpoint of the Zenoh router
 }
 
-// Over says by what the frames of a stream come, for people: "futex", "Zenoh",
-// or "Zenoh, topic /front/color/image_raw".
+// Over says by what the frames of a stream come, for people: "futex", "futex, on
+// NVIDIA H200 GPU-…", "Zenoh", or "Zenoh, topic /front/color/image_raw".
 func (p Path) Over(stream string) string {
+	if p.Topic == "" && p.GPU != "" {
+		return string(p.Wake) + ", on " + strings.TrimSpace(p.GPUName+" "+p.GPU)
+	}
 	if p.Topic == "" {
 		return string(p.Wake)
 	}

@@ -51,6 +51,7 @@ type Subscription struct {
 	evicted  error // as long as evicted frames are held
 	handles  []*handle
 	free     []*handle
+	dead     []*epoch // not used any more, to be closed by unlock
 	path     Path
 	info     negotiate.StreamInfo
 	stats    Stats
@@ -179,9 +180,9 @@ func (s *Subscription) attempt() (Frame, *epoch, wait, error) {
 func (s *Subscription) take(e *epoch) (Frame, error) {
 	h := s.free[len(s.free)-1]
 	ok, err := e.view.Take(&h.lease)
-	if want := e.info.Geometry.MinBytes(); ok && len(h.lease.Data) < want {
+	if want := e.info.Geometry.MinBytes(); ok && h.lease.Meta.Bytes < want {
 		e.view.Release(h.lease.Word)
-		err = fmt.Errorf("frame of %d bytes, its geometry takes at least %d", len(h.lease.Data), want)
+		err = fmt.Errorf("frame of %d bytes, its geometry takes at least %d", h.lease.Meta.Bytes, want)
 	}
 	if err != nil {
 		// The daemon is the other side of this memory: it cannot be trusted
@@ -289,7 +290,7 @@ func (s *Subscription) releaseLease(h *handle) {
 	}
 	conn := e.conn
 	s.unuse(e)
-	s.mu.Unlock()
+	s.unlock()
 	if kick {
 		_ = conn.SendKick() // a dead connection shows where it is received from
 	}
@@ -301,10 +302,21 @@ func (s *Subscription) unuse(e *epoch) {
 	s.reap(e)
 }
 
-// reap unmaps an epoch that is over and not used. mu is held.
+// reap has an epoch closed that is over and not used. mu is held, and to be
+// given up by unlock.
 func (s *Subscription) reap(e *epoch) {
 	if e.over && e.users == 0 {
-		_ = e.view.Close()
+		s.dead = append(s.dead, e)
+	}
+}
+
+// unlock gives up mu and then closes what reap found: a driver takes its time.
+func (s *Subscription) unlock() {
+	dead := s.dead
+	s.dead = nil
+	s.mu.Unlock()
+	for _, e := range dead {
+		e.close(&s.opts)
 	}
 }
 

@@ -24,7 +24,7 @@ func (s *Subscription) sleep(e *epoch) (Frame, error) {
 		retired := s.cur == e && !s.closed
 		e.view.Disarm()
 		s.unuse(e)
-		s.mu.Unlock()
+		s.unlock()
 		if retired {
 			return Frame{}, s.awaitReplacement(e)
 		}
@@ -44,7 +44,7 @@ func (s *Subscription) sleep(e *epoch) (Frame, error) {
 	e.view.Disarm()
 	s.mu.Lock()
 	s.unuse(e)
-	s.mu.Unlock()
+	s.unlock()
 	return f, err
 }
 
