@@ -5,12 +5,19 @@
 
 package dl
 
-import "github.com/ebitengine/purego"
+import (
+	"runtime"
+
+	"github.com/ebitengine/purego"
+)
 
 // Available says whether this build can open libraries at all.
 const Available = true
 
 func open(name string) (uintptr, error) {
+	// The loader keeps the words for a failure per thread.
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
 	return purego.Dlopen(name, purego.RTLD_NOW|purego.RTLD_LOCAL)
 }
 

@@ -1,0 +1,106 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package driver
+
+import (
+	"errors"
+	"fmt"
+	"unsafe"
+
+	"github.com/seed-3c7e7623/camd/internal/dl"
+)
+
+// ErrBadCopy reports a copy that leaves the memory that it is given.
+var ErrBadCopy = errors.New("bad copy")
+
+// Copies and fills are queued on a stream and done some time after the call.
+// Host memory must stay as and where it is until then: memory of HostAlloc or
+// HostRegister, or other memory, which the driver copies out of at its leisure.
+// Go's own memory serves only if the stream is synchronised before the last
+// mention of it.
+
+// HtoD queues a copy of src to the device.
+func (t *Thread) HtoD(dst Ptr, src []byte, s Stream) error {
+	if len(src) == 0 {
+		return nil
+	}
+	t.host = src // on the heap then, where it does not move
+	return t.do(fnMemcpyHtoDAsync2, uintptr(dst), dl.Address(&src[0]), uintptr(len(src)), uintptr(s))
+}
+
+// DtoH queues a copy from the device that fills dst.
+func (t *Thread) DtoH(dst []byte, src Ptr, s Stream) error {
+	if len(dst) == 0 {
+		return nil
+	}
+	t.host = dst
+	return t.do(fnMemcpyDtoHAsync2, dl.Address(&dst[0]), uintptr(src), uintptr(len(dst)), uintptr(s))
+}
+
+// DtoD queues a copy within the device.
+func (t *Thread) DtoD(dst, src Ptr, bytes int64, s Stream) error {
+	return t.do(fnMemcpyDtoDAsync2, uintptr(dst), uintptr(src), uintptr(bytes), uintptr(s))
+}
+
+// Memset8 queues n bytes of value v.
+func (t *Thread) Memset8(dst Ptr, v byte, n int64, s Stream) error {
+	return t.do(fnMemsetD8Async, uintptr(dst), uintptr(v), uintptr(n), uintptr(s))
+}
+
+// Copy2D is a copy of rows. Each end is host memory or device memory.
+type Copy2D struct {
+	SrcHost   []byte // nil if the source is on the device
+	SrcDevice Ptr
+	SrcPitch  int // bytes from one row to the next
+	DstHost   []byte
+	DstDevice Ptr
+	DstPitch  int
+
+	Width  int // bytes of a row
+	Height int // rows
+}
+
+// Copy2D queues a copy of rows. It fails with ErrBadCopy, queuing nothing, if
+// rows overlap or host memory is too short.
+func (t *Thread) Copy2D(c *Copy2D, s Stream) error {
+	if c.Width <= 0 || c.Height <= 0 {
+		return nil
+	}
+	if err := c.check(); err != nil {
+		return err
+	}
+	m := &t.out.copy
+	*m = memcpy2D{
+		SrcMemoryType: memoryDevice, SrcDevice: c.SrcDevice, SrcPitch: uintptr(c.SrcPitch),
+		DstMemoryType: memoryDevice, DstDevice: c.DstDevice, DstPitch: uintptr(c.DstPitch),
+		WidthInBytes: uintptr(c.Width), Height: uintptr(c.Height),
+	}
+	if c.SrcHost != nil {
+		t.host = c.SrcHost
+		m.SrcMemoryType, m.SrcHost, m.SrcDevice = memoryHost, dl.Address(unsafe.SliceData(c.SrcHost)), 0
+	}
+	if c.DstHost != nil {
+		t.host = c.DstHost
+		m.DstMemoryType, m.DstHost, m.DstDevice = memoryHost, dl.Address(unsafe.SliceData(c.DstHost)), 0
+	}
+	return t.do(fnMemcpy2DAsync2, dl.Address(m), uintptr(s))
+}
+
+func (c *Copy2D) check() error {
+	if c.SrcPitch < c.Width || c.DstPitch < c.Width {
+		return fmt.Errorf("%w: rows of %d bytes, %d apart in the source, %d in the destination", ErrBadCopy, c.Width, c.SrcPitch, c.DstPitch)
+	}
+	for _, end := range [...]struct {
+		host  []byte
+		pitch int
+	}{{c.SrcHost, c.SrcPitch}, {c.DstHost, c.DstPitch}} {
+		if end.host == nil {
+			continue
+		}
+		if need := (c.Height-1)*end.pitch + c.Width; need > len(end.host) {
+			return fmt.Errorf("%w: %d rows take %d bytes of host memory, not %d", ErrBadCopy, c.Height, need, len(end.host))
+		}
+	}
+	return nil
+}

@@ -1,0 +1,268 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package driver
+
+import (
+	"fmt"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"unsafe"
+
+	"github.com/seed-3c7e7623/camd/internal/dl"
+)
+
+// Thread is an OS thread on which the primary context of a GPU is current, for
+// as long as it lives. The driver's contexts belong to OS threads and goroutines
+// do not, so calls are made in functions that [Thread.Do] runs there.
+//
+// All methods below but Do, Close, Device, Driver and Calls are calls of the
+// driver: only for functions that Do runs, in their goroutine. Elsewhere they
+// fail with ErrThread. None of them allocates unless it fails.
+//
+// Sizes are bytes. Errors of a call whose work was queued may come from any
+// later call.
+type Thread struct {
+	driver *Driver
+	device Device
+	name   string
+	id     atomic.Int64 // of the OS thread
+
+	caller
+	handle int32 // CUdevice
+	state  atomic.Uint32
+	calls  atomic.Uint64
+
+	mu     sync.Mutex // one Do at a time
+	closed bool       // guarded by mu
+	jobs   chan func() error
+	done   chan struct{}
+	ended  chan struct{}
+
+	// Written by the thread before done or ended, read after.
+	err      error
+	panicked *Panic
+	exited   bool
+	closeErr error
+}
+
+// States of a thread: what may call the driver.
+const (
+	idle    = iota // nobody
+	working        // a function of Do runs and may
+	calling        // it does
+)
+
+// Panic is what Do panics with when the function did.
+type Panic struct {
+	Value any
+	Stack []byte // of the function
+}
+
+func (p *Panic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack) }
+
+// Start makes a thread for a device, with the device's primary context retained
+// and current. The name is the thread's in the system's tools, of which they
+// show 15 bytes. An exclusively used GPU gives DeviceUnavailable.
+func (d *Driver) Start(dev Device, name string) (*Thread, error) {
+	t := &Thread{
+		driver: d, device: dev, name: name, caller: caller{table: &d.table},
+		jobs: make(chan func() error), done: make(chan struct{}), ended: make(chan struct{}),
+	}
+	started := make(chan error)
+	go t.run(started)
+	if err := <-started; err != nil {
+		<-t.ended
+		return nil, fmt.Errorf("a CUDA thread for %s: %w", dev.Name, err)
+	}
+	return t, nil
+}
+
+// Device is what the thread was started for.
+func (t *Thread) Device() Device { return t.device }
+
+// Driver is what the thread was started by.
+func (t *Thread) Driver() *Driver { return t.driver }
+
+// Calls is how often the thread has called the driver.
+func (t *Thread) Calls() uint64 { return t.calls.Load() }
+
+// Do runs f on the thread, waits for it and returns its error. Others' functions
+// run before or after, never beside it. Do allocates nothing, but making f may.
+//
+// If f panics, Do panics with a *[Panic], and the thread lives on. Do fails with
+// ErrThread if the thread is closed, or when f itself calls Do.
+func (t *Thread) Do(f func() error) error {
+	if err := t.lock(); err != nil {
+		return err
+	}
+	defer t.mu.Unlock()
+	if t.closed {
+		return fmt.Errorf("%w: %s is closed", ErrThread, t.name)
+	}
+	t.jobs <- f
+	<-t.done
+	err, panicked, exited := t.err, t.panicked, t.exited
+	t.err, t.panicked, t.exited = nil, nil, false
+	if panicked != nil {
+		panic(panicked)
+	}
+	if exited {
+		runtime.Goexit() // as f did, which a test's FailNow does
+	}
+	return err
+}
+
+// Close waits for what Do runs, takes the context off the thread, releases it
+// and ends the thread. With the last thread of a device in the process, its
+// context goes with all that is left in it. Closing again does nothing.
+func (t *Thread) Close() error {
+	if err := t.lock(); err != nil {
+		return err
+	}
+	defer t.mu.Unlock()
+	if t.closed {
+		return nil
+	}
+	t.closed = true
+	close(t.jobs)
+	<-t.ended
+	return t.closeErr
+}
+
+// lock takes mu, unless that is for this very thread to give back.
+func (t *Thread) lock() error {
+	if t.mu.TryLock() {
+		return nil
+	}
+	if t.id.Load() == int64(syscall.Gettid()) {
+		return fmt.Errorf("%w: called by the function that %s runs", ErrThread, t.name)
+	}
+	t.mu.Lock()
+	return nil
+}
+
+// run is the thread's life.
+func (t *Thread) run(started chan<- error) {
+	// Never unlocked: the OS thread ends with the goroutine and cannot take a
+	// context back to Go's other goroutines.
+	runtime.LockOSThread()
+	defer close(t.ended)
+	t.id.Store(int64(syscall.Gettid()))
+	nameThread(t.name)
+	if err := t.enter(); err != nil {
+		started <- err
+		return
+	}
+	started <- nil
+	defer func() { t.closeErr = t.leave() }()
+	t.serve()
+}
+
+func (t *Thread) serve() {
+	for f := range t.jobs {
+		t.one(f)
+	}
+}
+
+func (t *Thread) one(f func() error) {
+	returned := false
+	defer func() {
+		if !returned {
+			if v := recover(); v != nil {
+				t.panicked = &Panic{Value: v, Stack: debug.Stack()}
+			} else {
+				t.exited = true
+			}
+		}
+		exited := t.exited
+		t.state.Store(idle)
+		t.done <- struct{}{}
+		if exited {
+			t.serve() // runtime.Goexit runs deferred functions only; the thread goes on in this one
+		}
+	}()
+	t.state.Store(working)
+	t.err = f()
+	returned = true
+}
+
+// enter retains the primary context and makes it current.
+func (t *Thread) enter() error {
+	t.state.Store(working)
+	defer t.state.Store(idle)
+	if err := t.do(fnDeviceGet, dl.Address(&t.out.number), uintptr(t.device.Ordinal)); err != nil {
+		return err
+	}
+	t.handle = t.out.number
+	dev := uintptr(t.handle)
+	// Flags are for who comes first: another library of the process may use the
+	// context already.
+	if err := t.do(fnDevicePrimaryCtxGetState, dev, dl.Address(&t.out.number), dl.Address(&t.out.flag)); err != nil {
+		return err
+	}
+	if t.out.flag == 0 && t.out.number != contextSchedAuto {
+		if err := t.do(fnDevicePrimaryCtxSetFlags2, dev, contextSchedAuto); err != nil {
+			return err
+		}
+	}
+	if err := t.do(fnDevicePrimaryCtxRetain, dl.Address(&t.out.address), dev); err != nil {
+		return err
+	}
+	if err := t.do(fnCtxSetCurrent, uintptr(t.out.address)); err != nil {
+		t.result(fnDevicePrimaryCtxRelease2, dev) // the first error counts
+		return err
+	}
+	return nil
+}
+
+// leave undoes enter. At the end of the process there may be no driver any more.
+func (t *Thread) leave() error {
+	t.state.Store(working)
+	defer t.state.Store(idle)
+	unbind := t.result(fnCtxSetCurrent, 0)
+	release := t.result(fnDevicePrimaryCtxRelease2, uintptr(t.handle))
+	for s, r := range map[symbol]Result{fnCtxSetCurrent: unbind, fnDevicePrimaryCtxRelease2: release} {
+		if r != Success && r != Deinitialized {
+			return failed(s, r)
+		}
+	}
+	return nil
+}
+
+// query calls a function if this is the time for it.
+func (t *Thread) query(s symbol, args ...uintptr) (Result, error) {
+	if !t.state.CompareAndSwap(working, calling) {
+		return 0, t.misuse(s)
+	}
+	r := t.result(s, args...)
+	t.calls.Add(1)
+	t.state.Store(working)
+	return r, nil
+}
+
+// do is query for functions that do not ask.
+func (t *Thread) do(s symbol, args ...uintptr) error {
+	r, err := t.query(s, args...)
+	if err != nil {
+		return err
+	}
+	return failed(s, r)
+}
+
+func (t *Thread) misuse(s symbol) error {
+	if t.state.Load() == calling {
+		return fmt.Errorf("%w: %s of %s is called by two goroutines at once", ErrThread, functions[s].name, t.name)
+	}
+	return fmt.Errorf("%w: %s of %s is called outside of Do", ErrThread, functions[s].name, t.name)
+}
+
+// nameThread names the calling OS thread.
+func nameThread(name string) {
+	const prSetName = 15
+	text := append([]byte(name), 0)
+	_, _, _ = syscall.RawSyscall(syscall.SYS_PRCTL, prSetName, uintptr(unsafe.Pointer(&text[0])), 0) // only for the eye
+}
