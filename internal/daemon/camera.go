@@ -14,7 +14,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/seed-3c7e7623/camd/backend/shm"
+	"github.com/seed-3c7e7623/camd/backend/local"
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/capture/kinds"
 	"github.com/seed-3c7e7623/camd/negotiate"
@@ -121,9 +121,9 @@ func (f *firstRun) Run(ctx context.Context, sink capture.Sink) error {
 // source. Beside evictAfter it is the rest of an outage that one can cause.
 func (l limits) forceAfter() time.Duration {
 	if l.evictAfter == 0 {
-		return shm.DefaultForceAfter
+		return local.DefaultForceAfter
 	}
-	return min(max(l.evictAfter, minForceAfter), shm.DefaultForceAfter)
+	return min(max(l.evictAfter, minForceAfter), local.DefaultForceAfter)
 }
 
 // memory is how many slots a stream's ring has, with a source that holds some

@@ -13,6 +13,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/backend"
 	"github.com/seed-3c7e7623/camd/backend/cpu"
+	"github.com/seed-3c7e7623/camd/backend/local"
 	"github.com/seed-3c7e7623/camd/backend/shm"
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/frame"
@@ -58,14 +59,20 @@ func newStream(c *camera, name string) *stream {
 		name: c.spec.Name + "/" + name, camera: c, output: c.output.of(name), dropped: make(map[capture.DropReason]uint64),
 	}
 	s.rarer = &rarer{decimator: decimator{period: int64(s.output.period())}}
-	s.shm = &shm.Backend{
-		Stream: s.name, Session: c.d.session, Info: s.info,
-		DefaultCredit: c.limits.credit, MaxCredit: ring.MaxCredit,
-		ProbeTimeout: shm.DefaultProbeTimeout, ForceAfter: c.limits.forceAfter(),
-		Quarantine: &c.d.quarantine, Log: c.d.log.With("camera", c.spec.Name),
-	}
+	s.shm = &shm.Backend{Server: s.server(negotiate.BackendSHM)}
 	s.cpu = newCPU(c, s.name, name, s.output)
 	return s
+}
+
+// server is what the backends for processes of this host have in common.
+func (s *stream) server(b negotiate.Backend) local.Server {
+	c := s.camera
+	return local.Server{
+		Backend: b, Stream: s.name, Session: c.d.session, Info: s.info,
+		DefaultCredit: c.limits.credit, MaxCredit: ring.MaxCredit,
+		ProbeTimeout: local.DefaultProbeTimeout, ForceAfter: c.limits.forceAfter(),
+		Quarantine: &c.d.quarantine, Log: c.d.log.With("camera", c.spec.Name),
+	}
 }
 
 // backends are the ways out, best first.

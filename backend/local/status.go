@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The camd authors
 // SPDX-License-Identifier: Apache-2.0
 
-package shm
+package local
 
 import (
 	"github.com/seed-3c7e7623/camd/backend"
@@ -23,7 +23,7 @@ func (s *subscription) status() backend.Subscriber {
 		wake = s.hello.Wake
 	}
 	out := backend.Subscriber{
-		Stream: s.b.Stream, Backend: negotiate.BackendSHM, Wake: string(wake),
+		Stream: s.v.Stream, Backend: s.v.Backend, Wake: string(wake),
 		PID: p.PID, UID: p.UID, Command: linux.Command(p.PID), Client: s.hello.Client,
 		Since: s.since, Credit: i.Credit, Held: i.Held, OldestMS: i.Oldest.Milliseconds(),
 		Granted: counts.Granted, Overwritten: counts.Overwritten, Skipped: counts.Skipped, Released: counts.Released,

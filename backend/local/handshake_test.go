@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The camd authors
 // SPDX-License-Identifier: Apache-2.0
 
-package shm
+package local
 
 import (
 	"errors"
@@ -34,18 +34,19 @@ func TestAnswersToAnOffer(t *testing.T) {
 		declined negotiate.Reason // "" = the connection is finished with
 		want     error
 	}{
-		"wrong proof":                {wrong, negotiate.ReasonProbeMismatch, nil},
-		"cannot map it":              {failedProbe(negotiate.ReasonProbeMismatch), negotiate.ReasonProbeMismatch, nil},
-		"another layout version":     {failedProbe(negotiate.ReasonProtocol), negotiate.ReasonProtocol, nil},
-		"a reason that is made up":   {failedProbe("reason_4711"), negotiate.ReasonProbeMismatch, nil},
-		"a reason that is not its":   {failedProbe(negotiate.ReasonNotReady), negotiate.ReasonProbeMismatch, nil},
-		"kick before the start":      {&negotiate.Message{Type: negotiate.TypeKick}, "", negotiate.ErrProtocol},
-		"acknowledges before start":  {&negotiate.Message{Type: negotiate.TypeAck, Ack: &negotiate.Ack{Epoch: 1}}, "", negotiate.ErrProtocol},
-		"a second hello":             {hello, "", negotiate.ErrProtocol},
-		"a type of a later version":  {&negotiate.Message{Type: "later"}, "", negotiate.ErrProtocol},
-		"goodbye":                    {&negotiate.Message{Type: negotiate.TypeBye}, "", negotiate.ErrPeerGone},
-		"gone without an answer":     {nil, "", negotiate.ErrPeerGone},
-		"asks for status in between": {&negotiate.Message{Type: negotiate.TypeStatus}, "", negotiate.ErrProtocol},
+		"wrong proof":                 {wrong, negotiate.ReasonProbeMismatch, nil},
+		"cannot map it":               {failedProbe(negotiate.ReasonProbeMismatch), negotiate.ReasonProbeMismatch, nil},
+		"another layout version":      {failedProbe(negotiate.ReasonProtocol), negotiate.ReasonProtocol, nil},
+		"a reason that is made up":    {failedProbe("reason_4711"), negotiate.ReasonProbeMismatch, nil},
+		"a reason that is not its":    {failedProbe(negotiate.ReasonNotReady), negotiate.ReasonProbeMismatch, nil},
+		"a reason of another backend": {failedProbe(negotiate.ReasonGPULost), negotiate.ReasonProbeMismatch, nil},
+		"kick before the start":       {&negotiate.Message{Type: negotiate.TypeKick}, "", negotiate.ErrProtocol},
+		"acknowledges before start":   {&negotiate.Message{Type: negotiate.TypeAck, Ack: &negotiate.Ack{Epoch: 1}}, "", negotiate.ErrProtocol},
+		"a second hello":              {hello, "", negotiate.ErrProtocol},
+		"a type of a later version":   {&negotiate.Message{Type: "later"}, "", negotiate.ErrProtocol},
+		"goodbye":                     {&negotiate.Message{Type: negotiate.TypeBye}, "", negotiate.ErrPeerGone},
+		"gone without an answer":      {nil, "", negotiate.ErrPeerGone},
+		"asks for status in between":  {&negotiate.Message{Type: negotiate.TypeStatus}, "", negotiate.ErrProtocol},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -117,9 +118,6 @@ func TestRingFullSaysHowMuch(t *testing.T) {
 
 func TestNoFormatYet(t *testing.T) {
 	rg := newRig(t)
-	if c := rg.Candidate(); c.Reason != negotiate.ReasonNotReady {
-		t.Errorf("candidate %+v", c)
-	}
 	p := rg.call(negotiate.Hello{})
 	p.over()
 	wantDeclined(t, p.err, negotiate.ReasonNotReady)
@@ -143,7 +141,7 @@ func TestStreamEndsBetweenOfferAndProbe(t *testing.T) {
 	rg.newRing(nil)
 	p := rg.call(negotiate.Hello{Wake: negotiate.WakePipe})
 	answer := p.offered()
-	rg.SetRing(nil)
+	rg.SetEpoch(nil, nil)
 	p.send(answer)
 	p.over()
 	wantDeclined(t, p.err, negotiate.ReasonNotReady)

@@ -1,14 +1,21 @@
 // SPDX-FileCopyrightText: The camd authors
 // SPDX-License-Identifier: Apache-2.0
 
-package shm
+package local
 
 import (
 	"errors"
+	"os"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	"golang.org/x/sys/unix"
+
+	"github.com/seed-3c7e7623/camd/backend"
+	"github.com/seed-3c7e7623/camd/frame"
 	"github.com/seed-3c7e7623/camd/negotiate"
 	"github.com/seed-3c7e7623/camd/ring"
 )
@@ -106,7 +113,7 @@ func TestNewcomerTakesNoPlaceAtAChangeOfFormat(t *testing.T) {
 		rg.newRing(func(c *ring.Config) { c.MaxReaders = 1 })
 		p := rg.join(negotiate.Hello{})
 		rg.newRing(func(c *ring.Config) { c.MaxReaders = 1 })
-		_, err := addReader(rg.current(), 0, 2, func() (int, error) { return -1, nil })
+		_, err := addReader(rg.Epoch().Ring, 0, 2, func() (int, error) { return -1, nil })
 		if !errors.Is(err, ring.ErrFull) {
 			t.Fatalf("a newcomer got %v, want %v", err, ring.ErrFull)
 		}
@@ -170,5 +177,102 @@ func TestCountersGoOnThroughEpochs(t *testing.T) {
 	p.take()
 	if s := rg.Subscribers()[0]; s.Granted != 4 {
 		t.Errorf("%d frames granted in all epochs, want 4", s.Granted)
+	}
+}
+
+// A stream that cannot go on in this way says so to all who have it, whatever
+// they have acknowledged, and they ask again.
+func TestRefusedSubscribersLearnWhy(t *testing.T) {
+	rg := newRig(t)
+	rg.newRing(nil)
+	a, b := rg.join(negotiate.Hello{}), rg.join(negotiate.Hello{})
+	rg.newRing(nil)
+	a.acknowledge(a.reconfigured())
+	b.reconfigured() // and no answer
+	rg.SetEpoch(nil, backend.Declined(negotiate.BackendSHM, negotiate.ReasonGPULost, "in a test"))
+	for _, p := range []*peer{a, b} {
+		m, _ := p.receive(negotiate.TypeBye)
+		if !strings.HasPrefix(m.Bye.Reason, string(negotiate.ReasonGPULost)) {
+			t.Errorf("goodbye %q, want the reason %s", m.Bye.Reason, negotiate.ReasonGPULost)
+		}
+		p.over()
+	}
+	if !rg.log.contains("reason=gpu_lost") {
+		t.Error("the log does not say why they were cut off")
+	}
+}
+
+func TestCheckCutsOff(t *testing.T) {
+	rg := newRig(t)
+	var broken atomic.Bool
+	rg.Check = func() error {
+		if broken.Load() {
+			return backend.Declined(negotiate.BackendSHM, negotiate.ReasonGPULost, "in a test")
+		}
+		return nil
+	}
+	rg.newRing(nil)
+	p := rg.join(negotiate.Hello{})
+	broken.Store(true)
+	if m, _ := p.receive(negotiate.TypeBye); !strings.HasPrefix(m.Bye.Reason, string(negotiate.ReasonGPULost)) {
+		t.Errorf("goodbye %q", m.Bye.Reason)
+	}
+	p.over()
+}
+
+// What is offered for pixels elsewhere: the handle in place of the pixels, and
+// both probes in one proof.
+func TestEpochWithPixelsElsewhere(t *testing.T) {
+	rg := newRig(t)
+	g, err := frame.NewGeometry(frame.Mono8, 64, 64)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r, err := ring.New(ring.Config{
+		Name: "test/color", Session: rg.Session, Epoch: 1, Geometry: g, Slots: 8, MaxReaders: 2,
+		Generation: &rg.generation, Elsewhere: true,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	device := &negotiate.Device{UUID: "GPU-1", Handle: negotiate.HandleVMM, Bytes: r.Layout().PixelBytes + 4096, ProbeOffset: r.Layout().PixelBytes}
+	extra := []byte("random bytes that lie in the GPU")
+	memory, err := os.CreateTemp(t.TempDir(), "handle")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer memory.Close()
+	rg.Backend = negotiate.BackendCUDA
+	rg.SetEpoch(&Epoch{Ring: r, Device: device, Probe: extra, Memory: func() (int, error) {
+		return unix.FcntlInt(memory.Fd(), unix.F_DUPFD_CLOEXEC, 0)
+	}}, nil)
+	for _, c := range []struct {
+		name  string
+		proof func(header []byte) []byte
+		want  negotiate.Reason
+	}{
+		{"only the header is proven", func(h []byte) []byte { return h }, negotiate.ReasonProbeMismatch},
+		{"both", func(h []byte) []byte { return append(h, extra...) }, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			p := rg.call(negotiate.Hello{})
+			m, files := p.receive(negotiate.TypeOffer)
+			if diff := cmp.Diff(device, m.Offer.Device); diff != "" || len(files) != 2 {
+				t.Fatalf("%d files, device (-want +got):\n%s", len(files), diff)
+			}
+			var st, handle unix.Stat_t
+			if unix.Fstat(files[1], &st) != nil || unix.Fstat(int(memory.Fd()), &handle) != nil || st.Ino != handle.Ino {
+				t.Error("the second descriptor is not the handle of the memory")
+			}
+			p.send(&negotiate.Message{Type: negotiate.TypeProbe, Probe: &negotiate.Probe{
+				OK: true, Proof: negotiate.Proof(m.Offer.Challenge, c.proof(r.Probe())),
+			}})
+			if c.want != "" {
+				p.over()
+				wantDeclined(t, p.err, c.want)
+				return
+			}
+			p.receive(negotiate.TypeStart)
+		})
 	}
 }

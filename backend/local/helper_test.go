@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The camd authors
 // SPDX-License-Identifier: Apache-2.0
 
-package shm
+package local
 
 import (
 	"bytes"
@@ -49,9 +49,9 @@ func (l *logText) count(s string) int {
 	return bytes.Count(l.text.Bytes(), []byte(s))
 }
 
-// rig is a Backend behind a real socket; the test is source and clients.
+// rig is a Server behind a real socket; the test is source and clients.
 type rig struct {
-	*Backend
+	*Server
 	t          *testing.T
 	listener   *negotiate.Listener
 	log        logText
@@ -75,14 +75,15 @@ func newRig(t *testing.T) *rig {
 	}
 	t.Cleanup(func() { _ = l.Close() })
 	rg := &rig{t: t, listener: l}
-	rg.Backend = &Backend{
-		Stream: "test/color", Session: frame.Session{7},
+	rg.Server = &Server{
+		Backend: negotiate.BackendSHM,
+		Stream:  "test/color", Session: frame.Session{7},
 		Info:          func() negotiate.StreamInfo { return negotiate.StreamInfo{Name: "test/color"} },
 		DefaultCredit: 2, MaxCredit: ring.MaxCredit,
 		ProbeTimeout: 20 * time.Second, ForceAfter: 20 * time.Second,
 		Quarantine: &rg.quarantine, Log: slog.New(slog.NewTextHandler(&rg.log, nil)),
 	}
-	t.Cleanup(func() { rg.SetRing(nil) })
+	t.Cleanup(func() { rg.SetEpoch(nil, nil) })
 	return rg
 }
 
@@ -106,7 +107,7 @@ func (rg *rig) newRing(change func(*ring.Config)) *ring.Ring {
 	if err != nil {
 		rg.t.Fatal(err)
 	}
-	rg.SetRing(r)
+	rg.SetEpoch(&Epoch{Ring: r}, nil)
 	return r
 }
 

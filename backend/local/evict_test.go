@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The camd authors
 // SPDX-License-Identifier: Apache-2.0
 
-package shm
+package local
 
 import (
 	"context"

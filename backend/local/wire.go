@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: The camd authors
 // SPDX-License-Identifier: Apache-2.0
 
-package shm
+package local
 
 import (
 	"errors"
@@ -16,20 +16,13 @@ import (
 	"github.com/seed-3c7e7623/camd/ring"
 )
 
-func layoutMessage(l ring.Layout) negotiate.Layout {
-	return negotiate.Layout{
-		Version: ring.Version, Slots: l.Slots, HeaderBytes: l.HeaderBytes, StrideBytes: l.StrideBytes,
-		PixelBytes: l.PixelBytes, PageBytes: l.PageBytes, Epoch: l.Epoch,
-	}
-}
-
-// send attaches, in this order, header and pixels of r, page and wake-up memory
+// send attaches, in this order, header and pixels of e, page and wake-up memory
 // of rd, and with START the client's end of the wake-up pipe.
-func (s *subscription) send(m *negotiate.Message, r *ring.Ring, rd *ring.Reader) error {
+func (s *subscription) send(m *negotiate.Message, e *Epoch, rd *ring.Reader) error {
 	var fds []int
 	defer func() { closeAll(fds...) }()
-	if r != nil {
-		h, p, err := r.Files()
+	if e != nil {
+		h, p, err := e.files()
 		if err != nil {
 			return err
 		}
@@ -84,11 +77,11 @@ func (s *subscription) declined(err error) error {
 	case errors.As(err, &d):
 		return err
 	case errors.Is(err, ring.ErrFull):
-		return backend.Declined(negotiate.BackendSHM, negotiate.ReasonRingFull, "%v", err)
+		return backend.Declined(s.v.Backend, negotiate.ReasonRingFull, "%v", err)
 	case errors.Is(err, ring.ErrRetired):
-		return backend.Declined(negotiate.BackendSHM, negotiate.ReasonNotReady, "the camera is changing its format")
+		return backend.Declined(s.v.Backend, negotiate.ReasonNotReady, "the camera is changing its format")
 	case errors.Is(err, linux.ErrNoMemory), errors.Is(err, unix.EMFILE), errors.Is(err, unix.ENFILE):
-		return backend.Declined(negotiate.BackendSHM, negotiate.ReasonLimit, "%v", err)
+		return backend.Declined(s.v.Backend, negotiate.ReasonLimit, "%v", err)
 	}
 	return err
 }
@@ -104,17 +97,27 @@ func (s *subscription) failed(err error) error {
 
 // probeReason passes on what a client may say about its probe. Reasons are
 // counted and logged by their word, so one that is made up must not get there.
-func probeReason(r negotiate.Reason) negotiate.Reason {
+func (s *subscription) probeReason(r negotiate.Reason) negotiate.Reason {
 	switch r {
 	case negotiate.ReasonProtocol, negotiate.ReasonNotAccepted, negotiate.ReasonLimit:
 		return r
+	case negotiate.ReasonNoDriver, negotiate.ReasonDriverMismatch, negotiate.ReasonDifferentGPU, negotiate.ReasonVMMUnsupported,
+		negotiate.ReasonPIDNamespace, negotiate.ReasonSameProcess, negotiate.ReasonGPULost, negotiate.ReasonBuiltWithoutDL:
+		if s.v.Backend == negotiate.BackendCUDA {
+			return r
+		}
 	}
 	return negotiate.ReasonProbeMismatch
 }
 
 // cutReason is why a running subscription cannot go on.
 func cutReason(err error) negotiate.Reason {
+	var d *backend.DeclinedError
 	switch {
+	case errors.As(err, &d):
+		return d.Reason
+	case errors.Is(err, ring.ErrRetired):
+		return negotiate.ReasonNotReady
 	case errors.Is(err, negotiate.ErrNotReading):
 		return negotiate.ReasonNotReading
 	case errors.Is(err, ring.ErrFull):
