@@ -25,7 +25,7 @@ func TestManyOnOnePeer(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return int64(m.HeapAlloc)
 	}
-	s, ctx := opened(t, apart()), bounded(t)
+	s := opened(t, apart())
 	var pubs []*Publisher
 	for i := range keys {
 		p, err := s.Publisher(fmt.Sprintf("many/%d/%d", i%subscribers, i), &PublisherOptions{QoS: QoS{Congestion: CongestionBlock}})
@@ -71,6 +71,7 @@ func TestManyOnOnePeer(t *testing.T) {
 	start := time.Now()
 	const rounds = 5
 	for range rounds {
+		ctx := bounded(t)
 		for _, p := range pubs {
 			if err := p.Put(ctx, []byte("sample"), nil); err != nil {
 				t.Fatal(err)

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"sync/atomic"
 	"testing"
@@ -42,7 +41,9 @@ func at(s *Session) string { return s.Info().Listening[0] }
 
 func eventually(t testing.TB, what string, cond func() bool) {
 	t.Helper()
-	for c := bounded(t); !cond(); runtime.Gosched() {
+	look := time.NewTicker(time.Millisecond) // not without a pause: who is waited for needs the processor
+	defer look.Stop()
+	for c := bounded(t); !cond(); <-look.C {
 		if c.Err() != nil {
 			t.Fatalf("never happened: %s", what)
 		}

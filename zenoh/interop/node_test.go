@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
@@ -158,15 +159,19 @@ func (n *node) do(c command, ev string) event {
 	return n.want(ev)
 }
 
-// port returns one that is free.
+// port returns one that is free, and that no connection gets by chance before it
+// is used: those have ports of the kernel's range, which begins at 32768.
 func port(t testing.TB) int {
 	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
+	for range 100 {
+		p := 10_000 + rand.IntN(20_000)
+		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", p)); err == nil {
+			_ = l.Close()
+			return p
+		}
 	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	t.Fatal("no port is free")
+	return 0
 }
 
 const quiet = "scouting: {multicast: {enabled: false}}"
