@@ -36,6 +36,10 @@ func (t *Thread) DestroyStream(s Stream) error { return t.do(fnStreamDestroy2, u
 // StreamSync waits until all work of the stream is done.
 func (t *Thread) StreamSync(s Stream) error { return t.do(fnStreamSynchronize, uintptr(s)) }
 
+// Sync waits until all work of the context is done that was queued before, on
+// whatever stream.
+func (t *Thread) Sync() error { return t.do(fnCtxSynchronize) }
+
 // StreamQuery reports whether all work of the stream is done.
 func (t *Thread) StreamQuery(s Stream) (done bool, err error) {
 	return t.ask(fnStreamQuery, uintptr(s))

@@ -25,6 +25,7 @@ const (
 	fnDevicePrimaryCtxGetState
 	fnCtxSetCurrent
 	fnCtxGetStreamPriorityRange
+	fnCtxSynchronize
 	fnMemGetInfo2
 	fnMemAlloc2
 	fnMemFree2
@@ -99,6 +100,7 @@ var functions = [symbols]function{
 	fnDevicePrimaryCtxGetState:     {"cuDevicePrimaryCtxGetState", 7000, required, false, "CUdevice, unsigned int *, int *"},
 	fnCtxSetCurrent:                {"cuCtxSetCurrent", 4000, required, false, "CUcontext"},
 	fnCtxGetStreamPriorityRange:    {"cuCtxGetStreamPriorityRange", 5050, required, false, "int *, int *"},
+	fnCtxSynchronize:               {"cuCtxSynchronize", 2000, required, true, "void"},
 	fnMemGetInfo2:                  {"cuMemGetInfo_v2", 3020, required, false, "size_t *, size_t *"},
 	fnMemAlloc2:                    {"cuMemAlloc_v2", 3020, required, false, "CUdeviceptr *, size_t"},
 	fnMemFree2:                     {"cuMemFree_v2", 3020, required, false, "CUdeviceptr"},
