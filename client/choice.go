@@ -21,6 +21,7 @@ type target struct {
 
 	// Where a stream of camd is meant, and not the topic by its name:
 	info     *negotiate.StreamInfo
+	at       place // where the camera is; zero: not known
 	dir      string
 	rejected []negotiate.Rejected // better paths, and why not
 }

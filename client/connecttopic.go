@@ -5,7 +5,6 @@ package client
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"strconv"
@@ -45,18 +44,13 @@ func (s *Subscription) connectTopic(ctx context.Context, t target) (_ route, err
 	if err := graph.ValidateTopic(t.topic); err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnknownStream, err)
 	}
-	if s.link == nil {
-		if s.link, err = process.join(ctx, &s.opts); err != nil {
-			return nil, err
-		}
+	if err := s.join(ctx); err != nil {
+		return nil, err
 	}
-	endpoint, lost := s.link.session.Connected()
-	if endpoint == "" {
-		if lost == nil {
-			lost = errors.New("not connected")
-		}
-		return nil, fmt.Errorf("%w: %w", ErrNoRouter, lost)
+	if err := s.link.connected(); err != nil {
+		return nil, err
 	}
+	endpoint := s.link.reached()
 	r := &topicRoute{
 		sub: s, link: s.link, target: t, wake: make(chan struct{}, 1), clock: s.opts.clock(), asked: map[string]struct{}{},
 		graph: graph.NewCache(t.domain, &graph.CacheOptions{MaxTokens: maxPublishers + 1}),
@@ -80,6 +74,9 @@ func (s *Subscription) connectTopic(ctx context.Context, t target) (_ route, err
 	r.decoder.compressed = r.choice.typ != imageTypes[0].Name
 	r.path = Path{
 		Backend: negotiate.BackendCPU, Rejected: t.rejected, Dir: t.dir, Credit: s.opts.credit, Topic: t.topic, Domain: t.domain, Router: endpoint,
+	}
+	if t.at.boot != "" && !t.at.same(here()) {
+		r.path.Host = t.at.host
 	}
 	r.info = r.describe()
 	return r, r.declare()
@@ -109,7 +106,7 @@ func (r *topicRoute) declare() error {
 	if err != nil {
 		return err
 	}
-	r.entered = true
+	r.entered, r.number = true, id
 	qos := graph.SensorData()
 	if r.choice.latched && !r.sub.opts.noHistory {
 		qos = graph.Latched()
@@ -125,8 +122,36 @@ func (r *topicRoute) declare() error {
 	if e.Hash == "*" {
 		e.Hash = defaultHash(r.choice.typ)
 	}
-	r.token, err = session.Token(e.Token())
-	return err
+	if r.token, err = session.Token(e.Token()); err != nil {
+		return err
+	}
+	return r.show()
+}
+
+// show lets the daemon see who gets its stream by cpu, and why.
+func (r *topicRoute) show() error {
+	t := &r.target
+	if t.info == nil || t.at.boot == "" {
+		return nil
+	}
+	id := r.link.session.ZID()
+	if r.number > 0 {
+		id = fmt.Sprintf("%s.%d", id, r.number)
+	}
+	k := negotiate.SubscriberKey{
+		AnnouncedKey: negotiate.AnnouncedKey{BootID: t.at.boot, Stream: r.sub.name},
+		ID:           id, Host: here().host, Program: fmt.Sprintf("%.*s", negotiate.MaxName, r.sub.opts.name), Rejected: t.rejected,
+	}
+	old := r.shownAs
+	c, err := r.link.session.Token(k.String())
+	if err != nil {
+		return err
+	}
+	r.shownAs = c
+	if old != nil {
+		_ = old.Close()
+	}
+	return nil
 }
 
 func defaultHash(typ string) string {

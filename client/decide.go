@@ -21,9 +21,9 @@ func (o *options) paths(topic bool) (local []negotiate.Backend, cpu bool) {
 	}
 	accept := o.accept
 	if len(accept) == 0 {
-		accept = []negotiate.Backend{negotiate.BackendSHM}
+		accept = []negotiate.Backend{negotiate.BackendSHM, negotiate.BackendCPU}
 		if o.device != nil {
-			accept = []negotiate.Backend{negotiate.BackendCUDA, negotiate.BackendSHM}
+			accept = negotiate.Backends()
 		}
 		if topic {
 			accept = []negotiate.Backend{negotiate.BackendCPU}
@@ -48,24 +48,30 @@ func (s *Subscription) connect(ctx context.Context) (route, error) {
 		}
 		return s.connectTopic(ctx, target{topic: s.stream, domain: domain})
 	}
+	look := &search{s: s}
 	var why error
 	if len(local) > 0 {
-		cn, err := connect(ctx, &s.opts, local, s.stream)
-		if err == nil {
-			return cn, nil
+		if why = look.local(ctx); why == nil {
+			cn, err := connect(ctx, &s.opts, local, s.name)
+			if err == nil {
+				return cn, nil
+			}
+			if ctx.Err() != nil || errors.Is(err, errNotReady) {
+				return nil, err
+			}
+			why = err
 		}
-		if !cpu || ctx.Err() != nil || errors.Is(err, errNotReady) || errors.Is(err, ErrUnknownStream) {
-			return nil, err
-		}
-		why = err
 	}
-	return s.connectCPU(ctx, why)
+	if !cpu {
+		return nil, look.elsewhere(ctx, why)
+	}
+	return s.connectCPU(ctx, look, why)
 }
 
 // connectCPU takes a stream of camd as ROS topic; why is why no better path can
 // be had, nil if none is accepted.
-func (s *Subscription) connectCPU(ctx context.Context, why error) (route, error) {
-	t, err := s.topicOf(ctx, why)
+func (s *Subscription) connectCPU(ctx context.Context, look *search, why error) (route, error) {
+	t, err := look.topic(ctx, why)
 	if err != nil {
 		return nil, err
 	}
@@ -102,57 +108,6 @@ func (s *Subscription) refuse(t target, reason negotiate.Reason, text string) er
 	})
 }
 
-// topicOf asks the daemons of this host which topic a stream is. Where none can
-// be asked the name that camd gives topics is tried: the camera may be on
-// another host.
-func (s *Subscription) topicOf(ctx context.Context, why error) (target, error) {
-	var t target
-	daemons, err := list(ctx, &s.opts)
-	if err != nil && ctx.Err() != nil {
-		return t, ctx.Err()
-	}
-	if err != nil {
-		domain, _, derr := s.opts.rosDomain()
-		if derr != nil {
-			return t, derr
-		}
-		t = target{topic: topicName(s.stream), domain: domain, info: &negotiate.StreamInfo{Name: s.stream, State: stateRunning}}
-		t.rejected = s.rejected(err)
-		if way, known := s.published(ctx, t); !known {
-			return way, err
-		}
-		return t, nil
-	}
-	var known []string
-	for _, d := range daemons {
-		for i := range d.Streams {
-			if info := &d.Streams[i]; info.Name == s.stream {
-				return target{topic: info.Topic, domain: info.Domain, info: info, dir: d.Dir, rejected: s.rejected(why)}, nil
-			}
-			known = append(known, d.Streams[i].Name)
-		}
-	}
-	return t, refused(s.stream, "", &negotiate.Refusal{
-		Reason: negotiate.ReasonUnknownStream, Text: fmt.Sprintf("no stream %s", s.stream), Known: known,
-	})
-}
-
-// published reports whether the graph shows the topic. Without a router it does
-// not, and the missing daemon is what is to be told.
-func (s *Subscription) published(ctx context.Context, t target) (target, bool) {
-	if s.link == nil {
-		l, err := process.join(ctx, &s.opts)
-		if err != nil {
-			return target{}, false
-		}
-		s.link = l
-	}
-	ctx, cancel := context.WithTimeout(ctx, graphWait)
-	defer cancel()
-	tokens, err := s.link.session.Tokens(ctx, publisherTokens(t))
-	return t, err == nil && len(tokens) > 0
-}
-
 // topicName is the topic that camd makes of a stream where nothing else is
 // configured.
 func topicName(stream string) string {
@@ -163,8 +118,8 @@ func topicName(stream string) string {
 }
 
 // rejected lists the paths that are better than cpu, and why they are not
-// taken.
-func (s *Subscription) rejected(why error) []negotiate.Rejected {
+// taken; at is where the camera is, as far as that is known.
+func (s *Subscription) rejected(why error, at place) []negotiate.Rejected {
 	var r *RefusedError
 	if errors.As(why, &r) {
 		if better := negotiate.Better(r.Refusal.Rejected, negotiate.BackendCPU); len(better) > 0 {
@@ -180,9 +135,11 @@ func (s *Subscription) rejected(why error) []negotiate.Rejected {
 		x := negotiate.Rejected{Backend: b, Reason: negotiate.ReasonNotAccepted}
 		switch {
 		case !slices.Contains(local, b):
+		case at.boot != "" && !at.same(here()):
+			x.Reason, x.Detail = negotiate.ReasonDifferentHost, "the camera is on "+at.String()
 		case errors.Is(why, ErrPermission):
 			x.Reason = negotiate.ReasonPermissionDenied
-		case errors.Is(why, ErrNoDaemon):
+		case errors.Is(why, ErrNoDaemon), errors.Is(why, ErrUnknownStream):
 			x.Reason = negotiate.ReasonSocketUnreachable
 		case r != nil:
 			x.Reason, x.Detail = r.Refusal.Reason, r.Refusal.Text

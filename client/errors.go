@@ -17,11 +17,14 @@ var (
 	// ErrConfig: the settings of Zenoh or of the ROS domain make no sense; of the
 	// environment, or of the program.
 	ErrConfig = errors.New("invalid configuration")
-	// ErrNoRouter: no Zenoh router answers, through which ROS 2 topics come.
+	// ErrNoRouter: no Zenoh router answers, through which ROS 2 topics come, and
+	// no peer is found.
 	ErrNoRouter = errors.New("no Zenoh router found")
 	// ErrUnknownStream: a camd answers but has no such stream, or nobody
 	// publishes such an image topic.
 	ErrUnknownStream = errors.New("unknown stream")
+	// ErrAmbiguous: several hosts have a stream of this name, and none is named.
+	ErrAmbiguous = errors.New("ambiguous stream")
 	// ErrNotAvailable: the stream is there, but not by any path that was
 	// accepted or by the one that was required.
 	ErrNotAvailable = errors.New("backend not available")

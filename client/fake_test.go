@@ -22,9 +22,16 @@ import (
 	"github.com/seed-3c7e7623/camd/internal/linux"
 	"github.com/seed-3c7e7623/camd/negotiate"
 	"github.com/seed-3c7e7623/camd/ring"
+	"github.com/seed-3c7e7623/camd/zenoh/config"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+// TestMain keeps tests that say nothing about Zenoh off the network.
+func TestMain(m *testing.M) {
+	if err := os.Setenv(config.EnvOverride, `mode="client";connect/endpoints=["tcp/127.0.0.1:1"]`); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // fake is a daemon made of a bare socket: it can say anything.
 type fake struct {

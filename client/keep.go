@@ -77,23 +77,32 @@ func (s *Subscription) keep(ctx context.Context, way route, why error) {
 	defer stop()
 	connected := way != nil
 	again := false
-	said := "" // the last reason for waiting that was told
+	said := ""  // the last reason for waiting that was told
+	cause := "" // why the way is another one
 	if why != nil {
 		said = why.Error()
 	}
 	for {
+		var better *connection
 		if way != nil {
-			err := way.run(ctx, s)
+			var err error
+			better, err = s.drive(ctx, way)
 			way.end(s)
 			if ctx.Err() != nil {
+				if better != nil {
+					better.abandon(&s.opts)
+				}
 				return
 			}
-			if again = errors.Is(err, errAgain); !again {
-				s.sayLost(way, err)
+			s.over(way)
+			if again = better != nil || errors.Is(err, errAgain); !again {
+				cause = s.sayLost(way, err)
 			}
 		}
 		var err error
-		if way, err = s.reconnect(ctx, said); err != nil {
+		if better != nil {
+			way, cause = better, "camd in "+better.dir+" can be reached now"
+		} else if way, err = s.reconnect(ctx, said); err != nil {
 			if ctx.Err() == nil {
 				s.fail(err)
 			}
@@ -106,11 +115,68 @@ func (s *Subscription) keep(ctx context.Context, way route, why error) {
 		s.broken = s.broken || connected
 		s.mu.Unlock()
 		connected, said = true, ""
-		way.begin(s)
+		s.enter(way, cause)
 	}
 }
 
-func (s *Subscription) sayLost(way route, err error) {
+// enter makes way that of the subscription; cause is why it is another one than
+// before.
+func (s *Subscription) enter(way route, cause string) {
+	s.begun = time.Now()
+	switch w := way.(type) {
+	case *connection:
+		s.pinned = here().boot
+		s.leave() // the network is of no use any more
+	case *topicRoute:
+		if at := w.target.at; at.boot != "" {
+			s.pinned = at.boot
+			if at.host != "" && !at.same(here()) {
+				s.pinned = at.host // which outlives a boot
+			}
+		}
+	}
+	s.mu.Lock()
+	before := s.path.Backend
+	s.crossed = true
+	s.mu.Unlock()
+	way.begin(s)
+	s.mu.Lock()
+	now := s.path
+	changed := before != "" && before != now.Backend
+	if changed {
+		s.stats.PathChanges++
+	}
+	s.mu.Unlock()
+	if changed {
+		s.opts.log.Info("path changed", "stream", s.stream, "backend", now.Backend, "before", before, "reason", cause, "rejected", negotiate.Summary(now.Rejected))
+		s.event(EventPathChanged, nil, "%s comes by %s, not by %s any more: %s", s.stream, now.Backend, before, cause)
+	}
+}
+
+// over books that a way has ended.
+func (s *Subscription) over(way route) {
+	if _, ok := way.(*connection); !ok {
+		return
+	}
+	now := time.Now()
+	// A daemon that restarts is back soon, and what it announced goes last.
+	s.lookAt = now.Add(s.opts.lookEvery)
+	if now.Sub(s.begun) >= s.opts.settled {
+		s.wary = 0
+		return
+	}
+	s.wary = min(max(2*s.wary, leastWary), mostWary)
+	s.waryUntil = now.Add(s.wary)
+}
+
+// abandon gives back a connection that nobody used.
+func (cn *connection) abandon(o *options) {
+	_ = cn.conn.Close()
+	cn.drop(o)
+}
+
+// sayLost tells that a way ended, and returns why.
+func (s *Subscription) sayLost(way route, err error) string {
 	text := way.lost(err)
 	s.opts.log.Warn("path lost", "stream", s.stream, "reason", text)
 	kind := EventDisconnected
@@ -118,6 +184,7 @@ func (s *Subscription) sayLost(way route, err error) {
 		kind = EventEnded
 	}
 	s.event(kind, err, "%s", text)
+	return text
 }
 
 // reconnect tries until there is a connection. Only what cannot pass by itself
@@ -142,7 +209,7 @@ func (s *Subscription) reconnect(ctx context.Context, last string) (route, error
 			if s.opts.require != "" && errors.Is(err, ErrNotAvailable) && !passes(err) {
 				return nil, err
 			}
-			if text := err.Error(); text != last {
+			if text := err.Error(); text != last && !errors.Is(err, errLater) {
 				last = text
 				s.event(EventWaiting, err, "waiting for %s: %v", s.stream, err)
 			}

@@ -35,6 +35,7 @@ type link struct {
 
 	mu      sync.Mutex
 	session session // set by who opens
+	where   string  // where others are looked for, for people; set by who opens
 	ids     uint64
 	nodes   map[int]*node // by domain
 }
@@ -78,13 +79,13 @@ func (ls *links) join(ctx context.Context, o *options) (*link, error) {
 		return nil, context.Cause(ctx)
 	}
 	if l.opened() == nil {
-		s, first, err := o.openLink(ctx)
+		s, first, where, err := o.openLink(ctx)
 		if err != nil {
 			ls.part(l)
 			return nil, err
 		}
 		l.mu.Lock()
-		l.session, l.ids = s, first
+		l.session, l.ids, l.where = s, first, where
 		l.mu.Unlock()
 	}
 	return l, nil
@@ -99,23 +100,42 @@ func (l *link) opened() session {
 
 // openLink opens the session that o speaks of. first is the first id for
 // entities of ROS: another part of the program may have declared some in a
-// session that the program gave.
-func (o *options) openLink(ctx context.Context) (s session, first uint64, err error) {
+// session that the program gave. where is where others are looked for.
+func (o *options) openLink(ctx context.Context) (s session, first uint64, where string, err error) {
 	if o.open != nil {
 		s, err = o.open(ctx)
-		return s, 0, err
+		return s, 0, "", err
 	}
 	if o.session != nil {
-		return realSession{o.session, false}, 1 << 16, nil
+		return realSession{o.session, false}, 1 << 16, "", nil
 	}
 	c, err := o.zenohConfig()
 	if err != nil {
-		return nil, 0, err
+		return nil, 0, "", err
 	}
 	if s, err = openSession(ctx, c, o); err != nil {
-		return nil, 0, noRouter(c, err)
+		return nil, 0, "", noRouter(c, err)
 	}
-	return s, 0, nil
+	return s, 0, searched(c), nil
+}
+
+// connected reports why nobody can be asked: there is neither a router nor a
+// peer. The error is an [ErrNoRouter].
+func (l *link) connected() error {
+	endpoint, lost := l.session.Connected()
+	switch {
+	case endpoint != "":
+		return nil
+	case lost != nil:
+		return fmt.Errorf("%w: %w", ErrNoRouter, lost)
+	}
+	return fmt.Errorf("%w%s; ROS 2 starts one with: ros2 run rmw_zenoh_cpp rmw_zenohd", ErrNoRouter, l.where)
+}
+
+// reached says for people who was asked.
+func (l *link) reached() string {
+	endpoint, _ := l.session.Connected()
+	return endpoint
 }
 
 // part ends one use of l. It reports whether it was the last.

@@ -39,6 +39,9 @@ type options struct {
 	open        func(context.Context) (session, error) // in place of a Zenoh session
 	clock       func() wallClock
 
+	lookEvery time.Duration // between two questions to the network, and looks for a better path
+	settled   time.Duration // a path that lived for less makes one wary of better ones
+
 	reply time.Duration                                    // bounds a daemon's answer where the context does not
 	pause func(ctx context.Context, until time.Time) error // before each attempt to connect again
 }
@@ -55,7 +58,9 @@ func newOptions(opts []Option) options {
 		log:    slog.Default(),
 		name:   filepath.Base(os.Args[0]),
 		reply:  replyTimeout,
-		pause:  pauseUntil,
+
+		lookEvery: lookEvery, settled: settledAfter,
+		pause: pauseUntil,
 	}
 	for _, f := range opts {
 		if f != nil {
@@ -72,8 +77,8 @@ func newOptions(opts []Option) options {
 func WithRuntimeDir(dir string) Option { return func(o *options) { o.dir = dir } }
 
 // WithAccept names the paths that the program can use, in any order: the best
-// one that can be had is taken. Default: shm for a stream, cpu for a topic; see
-// also WithDevice. Accepting cuda implies cpu.
+// one that can be had is taken. Default: shm and cpu for a stream, cpu for a
+// topic; see also WithDevice. Accepting cuda implies cpu.
 func WithAccept(b ...negotiate.Backend) Option {
 	return func(o *options) {
 		if len(b) > 0 {
@@ -124,10 +129,11 @@ func WithName(program string) Option {
 // must not call Close.
 func WithEvents(f func(Event)) Option { return func(o *options) { o.events = f } }
 
-// WithZenoh sets how ROS 2 topics are reached. Subscriptions with the same c
-// share one session, which is opened with the first of them and closed with the
-// last. Default: $ZENOH_SESSION_CONFIG_URI and $ZENOH_CONFIG_OVERRIDE, and a
-// router at [DefaultRouter] where they name none.
+// WithZenoh sets how other hosts and ROS 2 topics are reached. Subscriptions with
+// the same c share one session, which is opened with the first of them that needs
+// it and closed with the last. Default: $ZENOH_SESSION_CONFIG_URI and
+// $ZENOH_CONFIG_OVERRIDE; where they name neither a mode nor endpoints it is the
+// client of a router at [DefaultRouter], else a peer that looks for others.
 func WithZenoh(c *config.Config) Option { return func(o *options) { o.zenoh = c } }
 
 // WithZenohSession uses a session of the program's, which stays open.
@@ -150,6 +156,7 @@ type EventKind string
 // The kinds of events.
 const (
 	EventConnected    EventKind = "connected"    // frames can come
+	EventPathChanged  EventKind = "path_changed" // frames come by another backend than before, and why
 	EventDisconnected EventKind = "disconnected" // the daemon is gone; it is looked for
 	EventEnded        EventKind = "ended"        // as disconnected, because every camera of the daemon came to its end
 	EventReconfigured EventKind = "reconfigured" // another size or format

@@ -23,10 +23,13 @@ type Path struct {
 	GPU     string `json:"gpu,omitempty"` // its UUID
 	GPUName string `json:"gpu_name,omitempty"`
 
+	// Host has the camera, "" if it is this one or not known.
+	Host string `json:"host,omitempty"`
+
 	// With the path cpu:
 	Topic  string `json:"topic,omitempty"`
 	Domain int    `json:"domain,omitempty"` // of ROS
-	Router string `json:"router,omitempty"` // endpoint of the Zenoh router
+	Router string `json:"router,omitempty"` // endpoint of the Zenoh router, or of a peer
 }
 
 // Over says by what the frames of a stream come, for people: "futex", "futex, on
@@ -53,7 +56,9 @@ type Stats struct {
 	Taken      uint64 // frames handed to the program
 	Missed     uint64 // frames published between them: gaps in the sequence within one session
 	Reconnects uint64
-	Leaked     uint64 // retained frames that were garbage collected unreleased
+	// PathChanges is how often frames came by another backend than before.
+	PathChanges uint64
+	Leaked      uint64 // retained frames that were garbage collected unreleased
 
 	// Ignored counts messages on the topic's key that are no frames of it, or
 	// not of the publisher that is followed; nil if there were none.

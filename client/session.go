@@ -47,7 +47,7 @@ const (
 
 // DefaultRouter is where a router is looked for when no configuration names an
 // endpoint: where rmw_zenohd listens.
-const DefaultRouter = "tcp/localhost:7447"
+const DefaultRouter = zenoh.DefaultRouter
 
 // realSession is a session of package zenoh. own: it is closed with the last
 // subscription.
@@ -72,8 +72,12 @@ func openSession(ctx context.Context, c *config.Config, o *options) (session, er
 func (o *options) zenohConfig() (*config.Config, error) {
 	c := o.zenoh
 	if c == nil {
-		var err error
-		if c, err = config.FromEnv(os.Getenv); err != nil {
+		c = config.Auto()
+		err := c.LoadEnv(os.Getenv)
+		if err == nil {
+			err = NameRouters(c, nil)
+		}
+		if err != nil {
 			return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 		}
 	}
@@ -88,11 +92,14 @@ func (o *options) zenohConfig() (*config.Config, error) {
 		return nil, fmt.Errorf("%w: Zenoh: %w", ErrConfig, err)
 	}
 	own := *c
-	if len(own.Connect.Endpoints) == 0 {
+	if len(own.Connect.Endpoints) == 0 && own.Mode == "client" {
 		own.Connect.Endpoints = []string{DefaultRouter}
 	}
 	// A subscription looks again by itself: what it waits for is said there.
-	own.Connect.ExitOnFailure, own.Connect.Timeout = true, 0
+	// Who is to find others by itself needs no endpoint.
+	if own.Mode == "client" || own.Mode == "peer" && len(own.Connect.Endpoints) > 0 {
+		own.Connect.ExitOnFailure, own.Connect.Timeout = true, 0
+	}
 	builtIn := config.New()
 	if own.Connect.RetryInit == builtIn.Connect.RetryInit && own.Connect.RetryMax == builtIn.Connect.RetryMax {
 		own.Connect.RetryInit, own.Connect.RetryMax = retryEvery, time.Second
@@ -101,6 +108,35 @@ func (o *options) zenohConfig() (*config.Config, error) {
 		own.Transport.MaxMessage = maxMessage
 	}
 	return &own, nil
+}
+
+// NameRouters has c connect to endpoints, if there are any. Settings of the mode
+// auto that name some become those of a client: whoever answers there, a router
+// or a peer, is who is meant.
+func NameRouters(c *config.Config, endpoints []string) error {
+	if len(endpoints) > 0 {
+		c.Connect.Endpoints = endpoints
+	}
+	if c.Mode != "auto" || len(c.Connect.Endpoints) == 0 {
+		return nil
+	}
+	return c.Set("mode", `"client"`, "endpoints are named")
+}
+
+// searched says where a session without a connection looked for others.
+func searched(c *config.Config) string {
+	at := endpoints(c)
+	if at == "" && c.Mode == "auto" {
+		at = DefaultRouter
+	}
+	text := ""
+	if at != "" {
+		text = " at " + at
+	}
+	if c.Mode != "client" && c.Scout.Multicast {
+		text += ", and no peer on the network (by multicast at " + c.Scout.Address + ")"
+	}
+	return text
 }
 
 // ZID is the session's id.

@@ -24,7 +24,9 @@ import (
 // changes of format. Next and Frames belong to one goroutine at a time;
 // everything else may be called from anywhere.
 type Subscription struct {
-	stream string
+	stream string // as the user wrote it
+	host   string // that it names, "" if none
+	name   string // "camera/stream" without the host
 	opts   options
 	leaked atomic.Uint64
 
@@ -38,9 +40,16 @@ type Subscription struct {
 	unwatch   func() bool
 	released  chan struct{} // capacity 1: a handle came back
 	changed   chan struct{} // capacity 1: cur, failure or closed changed
-	tried     time.Time     // last attempt to connect; of keep's goroutine
 
-	link *link // of topics; of whoever connects
+	// The following are of keep's goroutine, once that runs.
+	tried      time.Time     // last attempt to connect
+	link       *link         // to the network, nil: it was not needed
+	pinned     string        // host on which the stream was found first; "" this one
+	background bool          // Subscribe has returned
+	lookAt     time.Time     // not before this the network is asked
+	begun      time.Time     // of the way that runs
+	wary       time.Duration // how long to wait before a better path is taken again
+	waryUntil  time.Time
 
 	mu       sync.Mutex
 	cur      *epoch
@@ -60,19 +69,23 @@ type Subscription struct {
 	lastFrom frame.Session
 	lastSize frame.Geometry
 	lastKept bool // it was of the past: see frame.Kept
+	last     origin
+	crossed  bool // the way is another one than that of the last frame
 }
 
-// Subscribe looks for the stream "camera/stream" of a camd of this host, or for
-// the ROS 2 image topic "/name", and agrees on a path. If the stream is known
-// but its camera delivers nothing yet it succeeds, and Next waits. It fails
-// with ErrNoDaemon, ErrNoRouter, ErrUnknownStream, ErrNotAvailable,
-// ErrPermission or the error of ctx. ctx bounds Subscribe alone; Close ends the
-// subscription.
+// Subscribe looks for the stream "camera/stream" of a camd, of this host or else
+// of the only one on the network that has it, for "host:camera/stream", or for
+// the ROS 2 image topic "/name", and agrees on a path. A better path that can be
+// had later is gone over to. If the stream is known but its camera delivers
+// nothing yet it succeeds, and Next waits. It fails with ErrNoDaemon,
+// ErrNoRouter, ErrUnknownStream, ErrAmbiguous, ErrNotAvailable, ErrPermission or
+// the error of ctx. ctx bounds Subscribe alone; Close ends the subscription.
 func Subscribe(ctx context.Context, stream string, opts ...Option) (*Subscription, error) {
 	s := &Subscription{
 		stream: stream, opts: newOptions(opts), done: make(chan struct{}),
 		released: make(chan struct{}, 1), changed: make(chan struct{}, 1),
 	}
+	s.host, s.name = SplitHost(stream)
 	s.tried = time.Now()
 	way, err := s.connect(ctx)
 	if err != nil && !errors.Is(err, errNotReady) {
@@ -87,10 +100,11 @@ func Subscribe(ctx context.Context, stream string, opts ...Option) (*Subscriptio
 	background, cancel := context.WithCancel(context.Background())
 	s.cancel = cancel
 	if way != nil {
-		way.begin(s)
+		s.enter(way, "")
 	} else {
 		s.event(EventWaiting, err, "%s: %v", stream, err)
 	}
+	s.background = true
 	go s.keep(background, way, err)
 	return s, nil
 }
@@ -199,6 +213,14 @@ func (s *Subscription) take(e *epoch) (Frame, error) {
 		return Frame{}, nil
 	}
 	h.epoch, h.geometry, h.session, h.number = e, e.info.Geometry, e.session, e.view.Layout().Epoch
+	if o := e.origin(&h.lease.Meta); !s.newer(o) {
+		// It came by another way before. Whether the daemon skipped a newer one
+		// meanwhile does not matter: with the next one it looks again.
+		e.view.Release(h.lease.Word)
+		return Frame{}, nil
+	} else {
+		s.last = o
+	}
 	h.message = h.lease.Meta.Bytes
 	e.users++
 	e.held++

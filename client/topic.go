@@ -27,6 +27,8 @@ type topicRoute struct {
 
 	opened  []io.Closer // subscribers and the watch of tokens
 	token   io.Closer   // by which ROS sees the subscription
+	shownAs io.Closer   // the token by which the daemon sees it, nil: none
+	number  uint64      // of the endpoint in the session
 	entered bool        // into the node of the domain
 
 	wake    chan struct{} // capacity 1: there are events for run
@@ -186,6 +188,13 @@ func (s *Subscription) takeTopic() Frame {
 	if !a.full {
 		return Frame{}
 	}
+	if o := s.topic.origin(&a.meta); !s.newer(o) {
+		a.sample.Release()
+		*a = arrival{}
+		return Frame{}
+	} else {
+		s.last = o
+	}
 	h := s.free[len(s.free)-1]
 	h.epoch, h.sample, h.lease.Data, h.lease.Meta = nil, a.sample, a.data, a.meta
 	h.geometry, h.session, h.number, h.message = a.geometry, a.session, a.epoch, a.message
@@ -233,16 +242,20 @@ func (r *topicRoute) begin(s *Subscription) {
 
 // text says how frames come.
 func (r *topicRoute) text() string {
-	text := fmt.Sprintf("%s by %s (%s)", r.sub.stream, r.path.Backend, r.path.Over(r.sub.stream))
-	return text + notBetter(r.path)
+	r.sub.mu.Lock()
+	p := r.path
+	r.sub.mu.Unlock()
+	return fmt.Sprintf("%s by %s (%s)", r.sub.stream, p.Backend, p.Over(r.sub.stream)) + notBetter(p)
 }
 
 func (r *topicRoute) lost(err error) string { return err.Error() }
 
 // end takes back what was declared.
 func (r *topicRoute) end(s *Subscription) {
-	if r.token != nil {
-		_ = r.token.Close()
+	for _, token := range []io.Closer{r.token, r.shownAs} {
+		if token != nil {
+			_ = token.Close()
+		}
 	}
 	for _, c := range r.opened {
 		_ = c.Close()

@@ -52,6 +52,9 @@ func Topics(ctx context.Context, opts ...Option) ([]Topic, error) {
 		return nil, err
 	}
 	defer l.leave()
+	if err := l.connected(); err != nil {
+		return nil, err
+	}
 	key := allTokens
 	if known {
 		key = graph.TokenPattern(domain)

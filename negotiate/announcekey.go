@@ -51,6 +51,12 @@ func (k AnnouncedKey) String() string {
 // Subscribers is the key expression of the stream's subscribers.
 func (k AnnouncedKey) Subscribers() string { return k.String() + "/" + announceSub + "/*/*/*/*" }
 
+// AnnouncedStream is the key expression of a stream on any host.
+func AnnouncedStream(stream string) string {
+	camera, stream, _ := strings.Cut(stream, "/")
+	return announceRoot + "*/" + part(camera) + "/" + part(stream)
+}
+
 // AnnouncedHost is the key expression of all streams of a host.
 func AnnouncedHost(bootID string) string { return announceRoot + part(bootID) + "/*/*" }
 
