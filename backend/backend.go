@@ -52,7 +52,8 @@ func (e *DeclinedError) Error() string {
 	return fmt.Sprintf("%s: %s: %s", e.Backend, e.Reason, e.Detail)
 }
 
-// Subscriber is one subscription in the status document.
+// Subscriber is one subscription in the status document. Of one on the network
+// is known what it says: stream, backend, client, host and what it rejected.
 type Subscriber struct {
 	Stream      string            `json:"stream"`
 	Backend     negotiate.Backend `json:"backend"`
@@ -61,6 +62,7 @@ type Subscriber struct {
 	UID         int               `json:"uid"`
 	Command     string            `json:"command"`
 	Client      string            `json:"client,omitempty"`
+	Host        string            `json:"host,omitempty"` // of one on the network, as it says
 	Since       time.Time         `json:"since"`
 	Credit      int               `json:"credit"`
 	Held        int               `json:"held"`

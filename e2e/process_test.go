@@ -59,6 +59,10 @@ func (x *text) String() string {
 	return x.b.String()
 }
 
+// isolated keeps programs of tests that run at the same time, and of other hosts
+// on the network, from finding each other.
+const isolated = `ZENOH_CONFIG_OVERRIDE=scouting/multicast/enabled=false;listen/endpoints=["tcp/127.0.0.1:0"]`
+
 // process is a program under test.
 type process struct {
 	t    testing.TB
@@ -117,7 +121,7 @@ func start(t testing.TB, options []with, program string, args ...string) *proces
 	p.cmd.Stdout, p.cmd.Stderr = p.out, p.err
 	p.cmd.WaitDelay = 5 * time.Second
 	p.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/", "NO_COLOR=1"}
+	p.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=/", "NO_COLOR=1", isolated}
 	for _, o := range options {
 		o(p.cmd)
 	}

@@ -48,7 +48,9 @@ type Options struct {
 	// HoldFor is how long a slot may be held by a network that does not take it:
 	// from half of that on frames are copied out. 0 = for ever.
 	HoldFor time.Duration
-	Log     *slog.Logger
+	// Allow says why a topic is not to be published; nil: all are.
+	Allow func(topic string) error
+	Log   *slog.Logger
 }
 
 // Backend publishes one stream. It implements backend.Backend.
@@ -79,6 +81,8 @@ type place struct {
 	name    string
 	typ     msg.Type
 	problem string // why it is not declared
+	denied  string // why it never is; "": it may be
+	wanted  bool   // it would be declared
 }
 
 var _ backend.Backend = (*Backend)(nil)
@@ -88,11 +92,19 @@ func New(o Options, l *Link) *Backend {
 	if o.Log == nil {
 		o.Log = slog.Default()
 	}
+	if o.Allow == nil {
+		o.Allow = func(string) error { return nil }
+	}
 	b := &Backend{
 		o: o, link: l, wake: make(chan struct{}, 1), stop: make(chan struct{}), over: make(chan struct{}),
 		image: place{name: o.Topic, typ: msg.TypeImage},
 		info:  place{name: InfoTopic(o.Topic), typ: msg.TypeCameraInfo},
 		jpeg:  place{name: JPEGTopic(o.Topic), typ: msg.TypeCompressedImage},
+	}
+	for _, p := range b.places() {
+		if err := o.Allow(p.name); err != nil {
+			p.denied = err.Error()
+		}
 	}
 	b.w.b = b
 	go b.run()
@@ -148,11 +160,14 @@ func (b *Backend) signal() {
 }
 
 // Topic is where the pictures are published: the Image, or for a stream of JPEG
-// the CompressedImage.
+// the CompressedImage; "" if that is not allowed.
 func (b *Backend) Topic() string {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.pictures().name
+	if p := b.pictures(); p.denied == "" {
+		return p.name
+	}
+	return ""
 }
 
 // pictures is the topic that the stream is there for. The mutex is held.
@@ -172,10 +187,12 @@ func (b *Backend) Domain() int { return b.link.Domain }
 func (b *Backend) Candidate() negotiate.Candidate {
 	c := negotiate.Candidate{Backend: negotiate.BackendCPU}
 	b.mu.Lock()
-	there, problem := b.next != nil, cmp.Or(b.problem, b.pictures().problem)
+	there, problem, denied := b.next != nil, cmp.Or(b.problem, b.pictures().problem), b.pictures().denied
 	b.mu.Unlock()
 	s, why := b.link.State()
 	switch {
+	case denied != "":
+		c.Reason, c.Detail = negotiate.ReasonPolicy, denied
 	case s == nil:
 		c.Reason, c.Detail = negotiate.ReasonRouterUnreachable, why
 	case !s.Connected():
@@ -229,8 +246,8 @@ func (b *Backend) Topics() []TopicStatus {
 		switch {
 		case p.topic != nil:
 			out = append(out, p.topic.status())
-		case p.problem != "":
-			out = append(out, TopicStatus{Topic: p.name, Type: p.typ.Name, Problem: p.problem})
+		case p.problem != "" || p.denied != "" && p.wanted:
+			out = append(out, TopicStatus{Topic: p.name, Type: p.typ.Name, Problem: cmp.Or(p.denied, p.problem)})
 		}
 	}
 	if b.problem != "" {

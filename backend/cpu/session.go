@@ -7,6 +7,7 @@ import (
 	"context"
 
 	"github.com/seed-3c7e7623/camd/zenoh"
+	"github.com/seed-3c7e7623/camd/zenoh/wire"
 )
 
 // Session is what this package needs of a Zenoh session. What is declared stays
@@ -14,7 +15,8 @@ import (
 type Session interface {
 	// ZID is the session's id as Zenoh prints it.
 	ZID() string
-	// Connected says whether there is a connection at the moment.
+	// Connected says whether there is somebody to send to, or could be without
+	// this side's doing: a peer is never without.
 	Connected() bool
 	// Publish declares a publisher.
 	Publish(key string, o PublishOptions) (Publisher, error)
@@ -59,8 +61,9 @@ func Zenoh(s *zenoh.Session) Session { return zenohSession{s} }
 
 type zenohSession struct{ s *zenoh.Session }
 
-func (z zenohSession) ZID() string     { return z.s.ZID().String() }
-func (z zenohSession) Connected() bool { return z.s.Info().Connected }
+func (z zenohSession) ZID() string { return z.s.ZID().String() }
+
+func (z zenohSession) Connected() bool { return z.s.Role() == wire.Peer || z.s.Info().Connected }
 
 func (z zenohSession) Token(key string) (Closer, error) { return z.s.Token(key) }
 

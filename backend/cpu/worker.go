@@ -117,6 +117,12 @@ func (w *worker) settle() *epoch {
 // is a new one.
 func (w *worker) place(at *place, want bool) (fresh bool) {
 	b := w.b
+	if at.denied != "" {
+		b.mu.Lock()
+		at.wanted = want
+		b.mu.Unlock()
+		return false
+	}
 	switch old := at.topic; { // which only this goroutine sets
 	case old == nil && want:
 		made, err := NewTopic(b.link, NodeName(b.o.Camera), at.name, at.typ, b.o.QoS, b.rematched)

@@ -88,7 +88,7 @@ func networkOf(cfg *config.Config) (*daemon.Network, error) {
 	return &daemon.Network{
 		Zenoh: session, Expected: cfg.Zenoh.Enabled == config.EnabledYes,
 		Domain: int(cfg.ROS2.Domain), Namespace: string(cfg.ROS2.Namespace), Enclave: string(cfg.ROS2.Enclave),
-		Diagnostics: bool(cfg.ROS2.Diagnostics), AnyHash: bool(cfg.ROS2.AnyHash),
+		Diagnostics: bool(cfg.ROS2.Diagnostics), AnyHash: bool(cfg.ROS2.AnyHash), Access: cfg.Zenoh.Access.Daemon(),
 	}, nil
 }
 

@@ -59,7 +59,7 @@ func (c *Config) checkZenoh(r *report) {
 			continue
 		}
 		if _, err := (link.PEM{File: path}).Read(); err != nil {
-			r.add(where, "%s: %s: %s%s", keyZenohConfig, key, err, source(session, key))
+			r.add(where, "%s: %s: %s (%s)", keyZenohConfig, key, err, source(session, key))
 			fine = false
 		}
 	}
@@ -67,18 +67,21 @@ func (c *Config) checkZenoh(r *report) {
 		r.add(where, "%s: transport/link/tls: %s", keyZenohConfig, err)
 	}
 	if _, err := session.Users(); err != nil {
-		r.add(where, "%s: %s%s", keyZenohConfig, err, source(session, "transport/auth/usrpwd/dictionary_file"))
+		r.add(where, "%s: %s (%s)", keyZenohConfig, err, source(session, "transport/auth/usrpwd/dictionary_file"))
 	}
 }
 
-// source is where a key of Zenoh's is said, in brackets.
+// builtIn is the source of keys that nothing sets.
+const builtIn = "built-in"
+
+// source is where a key of Zenoh's is said.
 func source(c *zenoh.Config, key string) string {
 	for _, s := range c.Explain() {
 		if s.Key == key {
-			return " (" + s.Source + ")"
+			return s.Source
 		}
 	}
-	return ""
+	return builtIn
 }
 
 // origin is what set a key.

@@ -4,6 +4,7 @@
 package config
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/seed-3c7e7623/camd/capture"
@@ -23,6 +24,13 @@ const (
 	keyZenohConfig   = "zenoh.config"
 	keyZenohOverride = "zenoh.override"
 	keyZenohConnect  = "zenoh.connect"
+	keyZenohMode     = "zenoh.mode"
+	keyZenohListen   = "zenoh.listen"
+
+	keyAccessPublish  = "zenoh.access.publish"
+	keyAccessAnnounce = "zenoh.access.announce"
+	keyAccessAnswer   = "zenoh.access.answer"
+	keyAccessAccept   = "zenoh.access.accept"
 
 	keyROSEnabled     = "ros2.enabled"
 	keyROSDomain      = "ros2.domain"
@@ -54,7 +62,8 @@ const mainStream = "color"
 func daemonKeys() []string {
 	return []string{
 		keyRuntimeDir, keyAllowUIDs, keyLogLevel, keyLogFormat,
-		keyZenohEnabled, keyZenohConfig, keyZenohOverride, keyZenohConnect,
+		keyZenohEnabled, keyZenohConfig, keyZenohOverride, keyZenohMode, keyZenohConnect, keyZenohListen,
+		keyAccessPublish, keyAccessAnnounce, keyAccessAnswer, keyAccessAccept,
 		keyROSEnabled, keyROSDomain, keyROSNamespace, keyROSDiagnostics, keyROSAnyHash, keyROSEnclave,
 	}
 }
@@ -77,7 +86,12 @@ func sharedVariables(key string) []string {
 
 // isList says which keys of the daemon take a YAML list, isCameraList which of a
 // camera.
-func isList(path string) bool { return path == keyAllowUIDs || path == keyZenohConnect }
+func isList(path string) bool {
+	return slices.Contains([]string{
+		keyAllowUIDs, keyZenohConnect, keyZenohListen,
+		keyAccessPublish, keyAccessAnnounce, keyAccessAnswer, keyAccessAccept,
+	}, path)
+}
 
 func isCameraList(path string) bool { return path[strings.LastIndexByte(path, '.')+1:] == keyBackends }
 

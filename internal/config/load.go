@@ -243,7 +243,9 @@ func (l *loader) daemon() {
 	values := map[string]value{
 		keyRuntimeDir: &l.cfg.RuntimeDir, keyAllowUIDs: &l.cfg.AllowUIDs,
 		keyLogLevel: &l.cfg.LogLevel, keyLogFormat: &l.cfg.LogFormat,
-		keyZenohEnabled: &z.Enabled, keyZenohConnect: &z.Connect, keyZenohConfig: &z.Config, keyZenohOverride: &z.Override,
+		keyZenohEnabled: &z.Enabled, keyZenohMode: &z.Mode, keyZenohConnect: &z.Connect, keyZenohListen: &z.Listen,
+		keyZenohConfig: &z.Config, keyZenohOverride: &z.Override,
+		keyAccessPublish: &z.Access.Publish, keyAccessAnnounce: &z.Access.Announce, keyAccessAnswer: &z.Access.Answer, keyAccessAccept: &z.Access.Accept,
 		keyROSEnabled: &r.Enabled, keyROSDomain: &r.Domain, keyROSNamespace: &r.Namespace,
 		keyROSDiagnostics: &r.Diagnostics, keyROSAnyHash: &r.AnyHash, keyROSEnclave: &r.Enclave,
 	}
@@ -258,10 +260,13 @@ func (l *loader) daemon() {
 			continue
 		}
 		text := v.String()
-		if key == keyZenohConnect && z.Config == "" && z.Override == "" {
-			text = DefaultRouter
+		if usual := z.usual(key); usual != "" {
+			text = usual
 		}
 		l.setting(key, text, Origin{})
+	}
+	if a, ok := l.strongest(keyZenohListen); ok && z.Mode == ModeClient && len(z.Listen) > 0 {
+		l.add(a.from, "%s: has no effect with %s: client, which listens nowhere", keyZenohListen, keyZenohMode)
 	}
 }
 

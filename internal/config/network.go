@@ -22,20 +22,22 @@ const DefaultRouter = "tcp/localhost:7447"
 // Zenoh is how frames and the list of streams leave the host.
 type Zenoh struct {
 	Enabled  Enabled
+	Mode     Mode      // "" = that of Config or Override, else auto
 	Connect  Endpoints // "" = those of Config, else DefaultRouter
+	Listen   Endpoints // "" = those of Config, else a free port of every address
 	Config   Path      // of a file of Zenoh's own settings, JSON5
 	Override Override
+	Access   Access
 }
 
-func usualZenoh() Zenoh { return Zenoh{Enabled: EnabledAuto} }
+func usualZenoh() Zenoh { return Zenoh{Enabled: EnabledAuto, Access: usualAccess()} }
 
 // Session is the settings of the Zenoh session: Zenoh's own file, what Override
-// changes, and Connect, the later ones winning. A router that does not answer
-// ends nothing unless the file says so. The error names the line and column of
-// the file.
+// changes, and Mode, Connect and Listen, the later ones winning. Who does not
+// answer, and a port that cannot be had, end nothing unless the file says so. The
+// error names the line and column of the file.
 func (z Zenoh) Session() (*zenoh.Config, error) {
-	c := zenoh.New()
-	c.Connect.ExitOnFailure = false
+	c := zenoh.Auto()
 	if z.Config != "" {
 		if err := c.LoadFile(z.Config.name()); err != nil {
 			return nil, err
@@ -44,25 +46,66 @@ func (z Zenoh) Session() (*zenoh.Config, error) {
 	if err := z.Override.apply(c); err != nil {
 		return nil, err
 	}
+	if z.Mode != "" {
+		if err := set(c, "mode", z.Mode, keyZenohMode); err != nil {
+			return nil, err
+		}
+	}
 	endpoints := z.Connect
-	if len(endpoints) == 0 && len(c.Connect.Endpoints) == 0 {
+	if len(endpoints) == 0 && len(c.Connect.Endpoints) == 0 && c.Mode != string(ModePeer) {
 		endpoints = Endpoints{DefaultRouter}
 	}
 	if len(endpoints) > 0 {
-		text, err := json.Marshal(endpoints)
-		if err != nil {
-			return nil, err
-		}
-		if err := c.Set("connect/endpoints", string(text), keyZenohConnect); err != nil {
+		if err := set(c, "connect/endpoints", endpoints, keyZenohConnect); err != nil {
 			return nil, err
 		}
 	}
-	for _, e := range c.Connect.Endpoints {
-		if _, err := link.ParseEndpoint(e); err != nil {
-			return nil, fmt.Errorf("connect/endpoints: %w", err)
+	if len(z.Listen) > 0 {
+		if err := set(c, "listen/endpoints", z.Listen, keyZenohListen); err != nil {
+			return nil, err
+		}
+	}
+	for key, list := range map[string][]string{"connect/endpoints": c.Connect.Endpoints, "listen/endpoints": c.Listen} {
+		for _, e := range list {
+			if _, err := link.ParseEndpoint(e); err != nil {
+				return nil, fmt.Errorf("%s: %w", key, err)
+			}
+		}
+	}
+	for key, must := range map[string]*bool{
+		"connect/exit_on_failure": &c.Connect.ExitOnFailure, "listen/exit_on_failure": &c.ListenExitOnFailure,
+	} {
+		if source(c, key) == builtIn {
+			*must = false
 		}
 	}
 	return c, nil
+}
+
+// usual is the value of a key that nothing sets, where it depends on others; ""
+// = what it is by itself.
+func (z Zenoh) usual(key string) string {
+	if z.Config != "" || z.Override != "" {
+		return "" // they may say something
+	}
+	switch {
+	case key == keyZenohMode:
+		return string(ModeAuto)
+	case key == keyZenohConnect && z.Mode != ModePeer:
+		return DefaultRouter
+	case key == keyZenohListen && z.Mode != ModeClient:
+		return strings.Join(zenoh.Auto().Listen, ",")
+	}
+	return ""
+}
+
+// set gives a key of Zenoh's a value.
+func set(c *zenoh.Config, key string, value any, from string) error {
+	text, err := json.Marshal(value)
+	if err != nil {
+		return err
+	}
+	return c.Set(key, string(text), from)
 }
 
 // Session is that of Zenoh, read once: its file may be a pipe.
@@ -112,6 +155,23 @@ func (e *Enabled) Set(text string) error {
 	return choose((*string)(e), text, []string{string(EnabledAuto), string(EnabledYes), string(EnabledNo)})
 }
 
+// Mode is what the Zenoh session is to others.
+type Mode string
+
+// The values of [Mode].
+const (
+	ModeAuto   Mode = "auto" // client of a router where one answers, else peer
+	ModeClient Mode = "client"
+	ModePeer   Mode = "peer"
+)
+
+func (m *Mode) String() string { return string(*m) }
+
+// Set reads auto, client or peer.
+func (m *Mode) Set(text string) error {
+	return choose((*string)(m), text, []string{string(ModeAuto), string(ModeClient), string(ModePeer)})
+}
+
 // Bool is true or false.
 type Bool bool
 
@@ -144,7 +204,7 @@ func (p *Path) Set(text string) error {
 // name is the path as the file system takes it.
 func (p Path) name() string { return strings.TrimPrefix(string(p), "file://") }
 
-// Endpoints are addresses of routers, tried in order.
+// Endpoints are addresses to connect to, tried in order, or to listen at.
 type Endpoints []string
 
 // String joins them with commas.

@@ -205,6 +205,7 @@ func (c *camera) stream(name string) *stream {
 	s := newStream(c, name)
 	c.share(s)
 	c.streams = append(c.streams, s)
+	c.d.announcer.renew()
 	return s
 }
 

@@ -53,7 +53,8 @@ type Daemon struct {
 	started    time.Time
 	quarantine negotiate.Quarantine
 	server     *server
-	network    *network // nil: without
+	network    *network   // nil: without
+	announcer  *announcer // nil: without
 
 	mu      sync.Mutex
 	ctx     context.Context // of Run; cameras added later live as long
@@ -79,6 +80,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	d.epochs = make(map[string]uint64)
 	if d.Network != nil {
 		d.network = newNetwork(*d.Network, d.log)
+		d.announcer = newAnnouncer(d, d.Network.Access, d.log)
 	}
 
 	cameras, err := d.build()
@@ -108,6 +110,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	if d.network != nil {
 		go d.network.run(ctx)
 		defer d.network.close()
+		d.running.Go(func() { d.announcer.run(ctx) })
 		if d.network.Diagnostics {
 			d.running.Go(func() { (&diagnostics{d: d}).run(ctx) })
 		}
@@ -172,6 +175,7 @@ func (d *Daemon) start(c *camera) error {
 	d.cameras = append(d.cameras, c)
 	c.life, c.cancel = context.WithCancelCause(d.ctx)
 	d.running.Add(1)
+	d.announcer.renew()
 	go func() {
 		defer d.running.Done()
 		defer c.cancel(nil)
@@ -229,6 +233,7 @@ func (d *Daemon) Remove(name string) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.cameras = slices.DeleteFunc(d.cameras, func(x *camera) bool { return x == c })
+	d.announcer.renew()
 	return nil
 }
 

@@ -42,6 +42,10 @@ func (g *diagnostics) run(ctx context.Context) {
 		default:
 		}
 	}
+	if err := g.d.network.Access.publish(diagnosticsTopic, ""); err != nil {
+		g.d.log.Info("no diagnostics", "err", err)
+		return
+	}
 	link := g.d.network.link
 	defer link.Join(signal)()
 	var topic *cpu.Topic

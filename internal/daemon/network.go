@@ -4,17 +4,16 @@
 package daemon
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"log/slog"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/seed-3c7e7623/camd/backend/cpu"
 	"github.com/seed-3c7e7623/camd/zenoh"
 	"github.com/seed-3c7e7623/camd/zenoh/config"
+	"github.com/seed-3c7e7623/camd/zenoh/wire"
 )
 
 // Network is how the daemon publishes streams for other hosts and for ROS 2.
@@ -22,7 +21,7 @@ type Network struct {
 	// Zenoh is the settings of the session. A router that does not answer must
 	// not end it (ExitOnFailure).
 	Zenoh *config.Config
-	// Expected: warn when no router answers.
+	// Expected: warn when there is nobody to be connected with.
 	Expected bool
 
 	Domain      int    // of ROS
@@ -32,6 +31,8 @@ type Network struct {
 	// AnyHash publishes for subscribers with any hash of a type, also those of
 	// Humble, which have none. No camera may then be transient local.
 	AnyHash bool
+
+	Access Access // what others on the network get to see
 }
 
 // network is the session while the daemon runs. It stays the same while routers
@@ -73,16 +74,20 @@ func (n *network) run(ctx context.Context) {
 		n.link.Fail(err.Error())
 		return
 	}
-	if !s.Info().Connected {
+	if i := s.Info(); !i.Connected {
 		level := slog.LevelInfo
 		if n.Expected {
 			level = slog.LevelWarn
 		}
 		args := []any{"endpoints", n.Zenoh.Connect.Endpoints}
-		if err := s.Info().TryErr; err != nil {
+		if err := i.TryErr; err != nil {
 			args = append(args, "reason", tryText(err))
 		}
-		n.log.Log(ctx, level, "no Zenoh router answers yet, looking again from time to time", args...)
+		text := "no Zenoh router answers yet, looking again from time to time"
+		if i.Mode == wire.Peer {
+			text = "no Zenoh router answers and no peer is there yet, waiting for them"
+		}
+		n.log.Log(ctx, level, text, args...)
 	}
 	n.link.Open(cpu.Zenoh(s))
 }
@@ -103,60 +108,4 @@ func (n *network) current() *zenoh.Session {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.session
-}
-
-// ZenohStatus is the session in the status document.
-type ZenohStatus struct {
-	State     string   `json:"state"` // connected, connecting, failed
-	ZID       string   `json:"zid,omitempty"`
-	Endpoints []string `json:"endpoints"`          // where a router is looked for
-	Endpoint  string   `json:"endpoint,omitempty"` // of the connection
-	Remote    string   `json:"remote,omitempty"`   // who is there
-	Role      string   `json:"role,omitempty"`     // what that is
-	Problem   string   `json:"problem,omitempty"`  // why there is no connection
-	Losses    uint64   `json:"losses"`             // connections that ended
-	Replaced  uint64   `json:"replaced"`           // samples that gave way to newer ones
-	Domain    int      `json:"domain"`
-	Namespace string   `json:"namespace"`
-}
-
-// The states of the session.
-const (
-	zenohConnected  = "connected"
-	zenohConnecting = "connecting"
-	zenohFailed     = "failed"
-)
-
-// tryText says why a try to connect failed, with the endpoint.
-func tryText(err error) string {
-	return strings.TrimPrefix(err.Error(), zenoh.ErrUnreachable.Error()+": ")
-}
-
-func (n *network) status() *ZenohStatus {
-	n.mu.Lock()
-	s, err := n.session, n.err
-	n.mu.Unlock()
-	out := &ZenohStatus{State: zenohConnecting, Endpoints: n.Zenoh.Connect.Endpoints, Domain: n.Domain, Namespace: cmp.Or(n.Namespace, "/")}
-	switch {
-	case err != nil:
-		out.State, out.Problem = zenohFailed, err.Error()
-		return out
-	case s == nil:
-		out.Problem = "no answer yet"
-		return out
-	}
-	i := s.Info()
-	out.ZID, out.Losses, out.Replaced = i.ZID.String(), i.Losses, i.Stats.Conflated+i.Stats.Dropped
-	if i.Connected {
-		out.State, out.Endpoint, out.Remote, out.Role = zenohConnected, i.Endpoint, i.Remote.String(), i.Role.String()
-		return out
-	}
-	out.Problem = "no router answers"
-	if i.TryErr != nil {
-		out.Problem = tryText(i.TryErr)
-	}
-	if i.LastErr != nil {
-		out.Problem += "; the last connection ended: " + i.LastErr.Error()
-	}
-	return out
 }

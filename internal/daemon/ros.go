@@ -72,6 +72,7 @@ func newCPU(c *camera, full, stream string, out output) *cpu.Backend {
 		Stream: full, Camera: c.spec.Name, Topic: topic, JPEG: strings.HasSuffix(stream, mjpeg.Suffix), QoS: out.ros.qos.profile(), Encoding: out.ros.encoding,
 		FrameID: out.frameID, Stamp: out.stamp, Info: calibrated(out.ros.cameraInfo, c.log.With("stream", full)),
 		Quality: out.ros.jpegQuality, MaxRate: out.ros.jpegRate, HoldFor: c.limits.evictAfter, Log: c.log,
+		Allow: func(topic string) error { return c.d.network.Access.publish(topic, full) },
 	}, link)
 }
 

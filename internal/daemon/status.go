@@ -70,6 +70,7 @@ func (d *Daemon) Status() Status {
 	}
 	if d.network != nil {
 		st.Zenoh = d.network.status()
+		d.announcer.status(st.Zenoh)
 	}
 	d.server.mu.Lock()
 	st.Refused = maps.Clone(d.server.refused)

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -147,6 +148,7 @@ func (s *stream) openRing(f, out capture.Format, scaled bool) (*writer, error) {
 	if s.cpu != nil {
 		s.cpu.SetRing(r, out.Color, tight)
 	}
+	s.camera.d.announcer.stale(s.name)
 	return w, nil
 }
 
@@ -345,10 +347,13 @@ type StreamStatus struct {
 	// Decimated counts the frames that max_rate left out, which are no loss.
 	Decimated uint64 `json:"decimated,omitempty"`
 	// HostCopies is user-space copies per frame on the way into the ring.
-	HostCopies  float64              `json:"host_copies"`
-	AgeMS       int64                `json:"age_ms"` // of the newest frame; -1 before the first
-	Ring        *RingStatus          `json:"ring,omitempty"`
-	Topics      []cpu.TopicStatus    `json:"topics,omitempty"` // of ROS 2, over Zenoh
+	HostCopies float64           `json:"host_copies"`
+	AgeMS      int64             `json:"age_ms"` // of the newest frame; -1 before the first
+	Ring       *RingStatus       `json:"ring,omitempty"`
+	Topics     []cpu.TopicStatus `json:"topics,omitempty"` // of ROS 2, over Zenoh
+	// Withheld is what zenoh.access keeps from others on the network: announce,
+	// answer, accept. Topics that are not published are among Topics.
+	Withheld    []string             `json:"withheld,omitempty"`
 	Subscribers []backend.Subscriber `json:"subscribers_detail"`
 }
 
@@ -364,27 +369,39 @@ type RingStatus struct {
 	Ended      uint64 `json:"ended"`
 }
 
-// subscribed counts subscribers; those over Zenoh, of whom is only known that
-// there are some, as one.
-func (s *stream) subscribed() int {
-	n := 0
+// subscribers are those of this host and those on the network that say that they
+// are there.
+func (s *stream) subscribers() []backend.Subscriber {
+	out := []backend.Subscriber{}
 	for _, b := range s.backends() {
-		n += len(b.Subscribers())
+		out = append(out, b.Subscribers()...)
 	}
-	if s.cpu != nil && s.cpu.Wanted() {
+	if a := s.camera.d.announcer; a != nil {
+		out = append(out, a.visitor.of(s.name)...)
+	}
+	return out
+}
+
+// subscribed counts subscribers. Of those over Zenoh that do not say that they
+// are there, such as nodes of ROS, is only known whether there are some: with no
+// others they count as one.
+func (s *stream) subscribed() int {
+	all := s.subscribers()
+	n := len(all)
+	if s.cpu != nil && s.cpu.Wanted() && !slices.ContainsFunc(all, func(x backend.Subscriber) bool { return x.Backend == negotiate.BackendCPU }) {
 		n++
 	}
 	return n
 }
 
 func (s *stream) status() StreamStatus {
-	out := StreamStatus{StreamInfo: s.info(), AgeMS: -1, Subscribers: []backend.Subscriber{}}
-	for _, b := range s.backends() {
-		out.Subscribers = append(out.Subscribers, b.Subscribers()...)
-	}
+	out := StreamStatus{StreamInfo: s.info(), AgeMS: -1, Subscribers: s.subscribers()}
 	out.Subscribed = s.subscribed()
 	if s.cpu != nil {
 		out.Topics = s.cpu.Topics()
+	}
+	if a := s.camera.d.announcer; a != nil {
+		out.Withheld = a.access.refused(s.name)
 	}
 	now := linux.Monotonic()
 	s.mu.Lock()
