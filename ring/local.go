@@ -24,7 +24,8 @@ type Local struct {
 	wanted  bool
 	held    []lease
 	lastGen uint64
-	skipped bool // a frame was refused for want of credit
+	seen    uint64 // frames of the ring up to the last one taken
+	skipped bool   // a frame was refused for want of credit
 	closed  bool
 	stats   ReaderStats
 }
@@ -54,6 +55,9 @@ func (l *Local) Want(wanted bool) {
 	defer r.mu.Unlock()
 	if wanted && !l.wanted {
 		l.lastGen = 0
+		if l.seen = r.stats.Published; r.newest != 0 {
+			l.seen--
+		}
 		defer l.tell()
 	}
 	l.wanted = wanted
@@ -80,6 +84,8 @@ func (l *Local) Take(out *Lease) bool {
 	r.localLeases++
 	l.lastGen = w.Generation()
 	l.stats.Granted++
+	l.stats.Overwritten += r.stats.Published - l.seen - 1
+	l.seen = r.stats.Published
 	meta, bytes := area(r.hdr.Data).record(slot).meta()
 	meta.Bytes = int(min(bytes, uint64(r.room)))
 	*out = Lease{Word: w, Meta: meta, Offset: r.Offset(slot)}
@@ -127,6 +133,13 @@ func (l *Local) Held() int {
 	l.ring.mu.Lock()
 	defer l.ring.mu.Unlock()
 	return len(l.held)
+}
+
+// Stats counts what happened to the reader's frames.
+func (l *Local) Stats() ReaderStats {
+	l.ring.mu.Lock()
+	defer l.ring.mu.Unlock()
+	return l.stats
 }
 
 // Close ends the reader. Leases stay until they are released.

@@ -53,6 +53,9 @@ func TestLocalTakesTheNewest(t *testing.T) {
 	if !l.Take(&f) || f.Meta.Sequence != 3 || binary.NativeEndian.Uint64(f.Data) != 3 {
 		t.Errorf("took %d, want the newest, 3", f.Meta.Sequence)
 	}
+	if s := l.Stats(); s.Granted != 2 || s.Overwritten != 1 {
+		t.Errorf("of frames 1 to 3 it had the first and the last, but %+v", s)
+	}
 	rg.publish()
 	woken(wake)
 	if l.Take(&f) || l.Held() != 2 {

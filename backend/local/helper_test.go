@@ -75,14 +75,14 @@ func newRig(t *testing.T) *rig {
 	}
 	t.Cleanup(func() { _ = l.Close() })
 	rg := &rig{t: t, listener: l}
-	rg.Server = &Server{
+	rg.Server = &Server{Config: Config{
 		Backend: negotiate.BackendSHM,
 		Stream:  "test/color", Session: frame.Session{7},
 		Info:          func() negotiate.StreamInfo { return negotiate.StreamInfo{Name: "test/color"} },
 		DefaultCredit: 2, MaxCredit: ring.MaxCredit,
 		ProbeTimeout: 20 * time.Second, ForceAfter: 20 * time.Second,
 		Quarantine: &rg.quarantine, Log: slog.New(slog.NewTextHandler(&rg.log, nil)),
-	}
+	}}
 	t.Cleanup(func() { rg.SetEpoch(nil, nil) })
 	return rg
 }

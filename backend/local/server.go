@@ -31,8 +31,8 @@ const (
 	HoardingAfter = time.Second
 )
 
-// Server serves one stream in one way. Set the exported fields before use.
-type Server struct {
+// Config is what a Server goes by.
+type Config struct {
 	Backend negotiate.Backend
 	Stream  string
 	Session frame.Session
@@ -49,6 +49,11 @@ type Server struct {
 	// cuts it off.
 	Check func() error
 	Log   *slog.Logger
+}
+
+// Server serves one stream in one way. Set its Config before use.
+type Server struct {
+	Config
 
 	mu    sync.Mutex
 	epoch *Epoch

@@ -60,15 +60,15 @@ func newStream(c *camera, name string) *stream {
 		name: c.spec.Name + "/" + name, camera: c, output: c.output.of(name), dropped: make(map[capture.DropReason]uint64),
 	}
 	s.rarer = &rarer{decimator: decimator{period: int64(s.output.period())}}
-	s.shm = &shm.Backend{Server: s.server(negotiate.BackendSHM)}
+	s.shm = &shm.Backend{Server: local.Server{Config: s.local(negotiate.BackendSHM)}}
 	s.cpu = newCPU(c, s.name, name, s.output)
 	return s
 }
 
-// server is what the backends for processes of this host have in common.
-func (s *stream) server(b negotiate.Backend) local.Server {
+// local is what the backends for processes of this host have in common.
+func (s *stream) local(b negotiate.Backend) local.Config {
 	c := s.camera
-	return local.Server{
+	return local.Config{
 		Backend: b, Stream: s.name, Session: c.d.session, Info: s.info,
 		DefaultCredit: c.limits.credit, MaxCredit: ring.MaxCredit,
 		ProbeTimeout: local.DefaultProbeTimeout, ForceAfter: c.limits.forceAfter(),
