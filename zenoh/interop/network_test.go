@@ -142,14 +142,7 @@ func lost(t *testing.T, breaks, mend func(link) error) {
 			if err := mend(l); err != nil {
 				t.Fatal(err)
 			}
-			if err := s.WaitConnected(ctx(t)); err != nil {
-				t.Fatal(err)
-			}
-			round(t, s)
-			n.do(command{"op": "put", "key": "demo/x", "text": "back"}, "put")
-			if got, err := sub.Receive(ctx(t)); err != nil || string(got.Payload) != "back" {
-				t.Errorf("received %q, %v", got.Payload, err)
-			}
+			comesBack(t, n, s, sub)
 		})
 	}
 }

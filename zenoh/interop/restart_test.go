@@ -302,8 +302,14 @@ func goesOn(t *testing.T, n *node, s *zenoh.Session) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	// What waited at the stopped node may end before it is of use, and the node may
-	// close the connection that came back together with the one that it lost.
+	comesBack(t, n, s, sub)
+}
+
+// comesBack waits until what the node puts reaches a subscriber of demo/* again.
+// What waited at the node may end before it is of use, and the node may close the
+// connection that came back together with the one that it lost.
+func comesBack(t *testing.T, n *node, s *zenoh.Session, sub *zenoh.Subscriber) {
+	t.Helper()
 	until(t, "connected again", func() bool {
 		if _, err := s.Liveliness(ctx(t), "round/trip"); err != nil {
 			return false
