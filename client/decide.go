@@ -76,6 +76,9 @@ func (s *Subscription) connectCPU(ctx context.Context, look *search, why error) 
 		return nil, err
 	}
 	if t.topic == "" && t.info.Geometry.Width == 0 {
+		if said(why) {
+			return nil, why
+		}
 		return nil, fmt.Errorf("%w: camera %s is %s", errNotReady, t.info.Camera, t.info.State)
 	}
 	if t.topic == "" {
@@ -95,6 +98,11 @@ func (s *Subscription) connectCPU(ctx context.Context, look *search, why error) 
 	return nil, err
 }
 
+// said reports whether why is the word of a daemon of this host about the stream.
+func said(why error) bool {
+	return why != nil && !errors.Is(why, ErrNoDaemon) && !errors.Is(why, ErrUnknownStream)
+}
+
 // notYet is what can come about by itself: a subscription waits for it.
 type notYet struct{ error }
 
@@ -102,7 +110,17 @@ func (notYet) Is(target error) bool { return target == errNotReady }
 
 // refuse is the error for a stream that not even cpu gives.
 func (s *Subscription) refuse(t target, reason negotiate.Reason, text string) error {
-	rejected := append(slices.Clone(t.rejected), negotiate.Rejected{Backend: negotiate.BackendCPU, Reason: reason, Detail: text})
+	cpu := negotiate.Rejected{Backend: negotiate.BackendCPU, Reason: reason, Detail: text}
+	// That camd publishes nothing is its settings; what keeps this program from
+	// a better path is the news.
+	if reason == negotiate.ReasonNotOffered {
+		for _, r := range t.rejected {
+			if r.Reason != negotiate.ReasonNotAccepted {
+				reason = r.Reason
+			}
+		}
+	}
+	rejected := append(slices.Clone(t.rejected), cpu)
 	return refused(s.stream, t.dir, &negotiate.Refusal{
 		Reason: reason, Text: fmt.Sprintf("%s: %s (%s)", s.stream, negotiate.Summary(rejected), text), Rejected: rejected,
 	})

@@ -113,7 +113,7 @@ func (l *search) topic(ctx context.Context, why error) (target, error) {
 	if ctx.Err() != nil {
 		return target{}, ctx.Err()
 	}
-	said := why != nil && !errors.Is(why, ErrNoDaemon) && !errors.Is(why, ErrUnknownStream)
+	refusal := why
 	if why == nil {
 		why = noDaemon
 	}
@@ -136,7 +136,7 @@ func (l *search) topic(ctx context.Context, why error) (target, error) {
 			return t, nil
 		}
 	}
-	if said {
+	if said(refusal) {
 		return target{}, why // a daemon of this host has it, and its word counts
 	}
 	if errors.Is(why, ErrUnknownStream) {
