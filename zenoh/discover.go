@@ -6,6 +6,7 @@ package zenoh
 import (
 	"context"
 	"fmt"
+	"log/slog"
 	"net/netip"
 	"slices"
 	"strings"
@@ -75,12 +76,21 @@ func (s *Session) discover(ctx context.Context) {
 		t.Hello = s.hello
 	}
 	s.spawn(func() {
+		said := ""
 		for p := s.pauses(); ; {
 			err := scout.Run(ctx, scoutOptions(s.cfg), t)
 			if err == nil {
 				return
 			}
-			s.log.Warn("zenoh does not scout", "err", err)
+			if err.Error() != said {
+				// A host may be without network for as long as it likes.
+				level := slog.LevelInfo
+				if c.Interface != "" && c.Interface != "auto" {
+					level = slog.LevelWarn
+				}
+				said = err.Error()
+				s.log.Log(ctx, level, "zenoh does not scout for now", "err", err)
+			}
 			if !p.wait(ctx, err) {
 				return
 			}

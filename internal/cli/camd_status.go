@@ -18,6 +18,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/internal/daemon"
+	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
 func newCamdStatus() *cobra.Command {
@@ -79,18 +80,27 @@ func writeStatus(w io.Writer, st *daemon.Status, now time.Time) error {
 	}
 	for _, s := range st.Streams {
 		for _, b := range s.Subscribers {
-			note := "-"
+			note := dash(plain(negotiate.Summary(negotiate.Better(b.Rejected, b.Backend))))
 			switch {
 			case b.Evicted != "":
 				note = "evicted: " + plain(b.Evicted)
 			case b.Hoarding:
 				note = fmt.Sprintf("HOLDS %s for %v", plural(b.Held, "frame"), (time.Duration(b.OldestMS) * time.Millisecond).Round(100*time.Millisecond))
 			}
+			if b.Backend == negotiate.BackendCPU { // of one on the network is known what it says
+				fmt.Fprintf(t, "%s@%s\t%s\t%s\t-\t-\t-\t-\t-\t%s\n", plain(dash(b.Client)), plain(dash(b.Host)), b.Stream, b.Backend, note)
+				continue
+			}
 			fmt.Fprintf(t, "%s[%d]\t%s\t%s\t%s\t%d of %d\t%d\t%d\t%d\t%s\n", plain(b.Command), b.PID, b.Stream, b.Backend, b.Wake,
 				b.Held, b.Credit, b.Released, b.Overwritten, b.Skipped, note)
 		}
 	}
 	writeTopics(t, st)
+	for _, s := range st.Streams {
+		if len(s.Withheld) > 0 {
+			fmt.Fprintf(t, "\nzenoh.access of %s: no %s\n", s.Name, strings.Join(s.Withheld, ", no "))
+		}
+	}
 	if st.Truncated {
 		fmt.Fprintln(t, "\n(too much to list: something is left out)")
 	}
@@ -109,12 +119,8 @@ func writeTopics(w io.Writer, st *daemon.Status) {
 	if z == nil {
 		return
 	}
-	at := z.Endpoint
-	if at == "" {
-		at = strings.Join(z.Endpoints, ", ")
-	}
-	fmt.Fprintf(w, "\nZENOH\tROUTER\tROLE\tSESSION\tDOMAIN\tLOST\tPROBLEM\n%s\t%s\t%s\t%s\t%d\t%d\t%s\n",
-		z.State, plain(dash(at)), dash(z.Role), dash(z.ZID), z.Domain, z.Losses, dash(plain(z.Problem)))
+	fmt.Fprintf(w, "\nZENOH\tROLE\tCONNECTED\tLISTENS\tSESSION\tDOMAIN\tLOST\tPROBLEM\n%s\t%s\t%s\t%s\t%s\t%d\t%d\t%s\n",
+		z.State, zenohRole(z), plain(dash(zenohAt(z))), plain(dash(some(z.Listening, maxEndpoints, ", "))), dash(z.ZID), z.Domain, z.Losses, dash(plain(z.Problem)))
 	head := "\nTOPIC\tSTREAM\tENCODING\tSUBSCRIBED\tSENT\tBYTES\tREPLACED\tCONVERTED\tENCODED\tCOPIES\tPROBLEM\n"
 	for _, s := range st.Streams {
 		for _, t := range s.Topics {
@@ -127,6 +133,41 @@ func writeTopics(w io.Writer, st *daemon.Status) {
 			head = ""
 		}
 	}
+}
+
+// maxEndpoints is how many a line shows.
+const maxEndpoints = 3
+
+// zenohRole is what the session is to others.
+func zenohRole(z *daemon.ZenohStatus) string {
+	switch {
+	case z.As == "peer" && z.Connections > 0:
+		return "peer with " + plural(z.Connections, "link")
+	case z.Role != "":
+		return z.As + " of " + z.Role
+	}
+	return dash(z.As)
+}
+
+// zenohAt is whom the session is connected with, or where it looks for a router.
+func zenohAt(z *daemon.ZenohStatus) string {
+	switch {
+	case z.As == "peer" && z.Connections == 0:
+		return ""
+	case len(z.Links) > 0:
+		var ends []string
+		for _, l := range z.Links {
+			end := l.Endpoint
+			if l.Incoming {
+				end = "from " + l.Remote
+			}
+			ends = append(ends, end)
+		}
+		return some(ends, maxEndpoints, ", ")
+	case z.Endpoint != "":
+		return z.Endpoint
+	}
+	return strings.Join(z.Endpoints, ", ")
 }
 
 // publishedText adds the frames that max_rate left out, which are not lost.

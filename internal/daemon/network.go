@@ -75,21 +75,28 @@ func (n *network) run(ctx context.Context) {
 		return
 	}
 	if i := s.Info(); !i.Connected {
-		level := slog.LevelInfo
-		if n.Expected {
-			level = slog.LevelWarn
-		}
-		args := []any{"endpoints", n.Zenoh.Connect.Endpoints}
-		if err := i.TryErr; err != nil {
-			args = append(args, "reason", tryText(err))
-		}
-		text := "no Zenoh router answers yet, looking again from time to time"
-		if i.Mode == wire.Peer {
-			text = "no Zenoh router answers and no peer is there yet, waiting for them"
-		}
-		n.log.Log(ctx, level, text, args...)
+		n.lonely(ctx, i)
 	}
 	n.link.Open(cpu.Zenoh(s))
+}
+
+// lonely says that nobody is connected. That is nothing to speak of for a peer,
+// unless somebody is expected.
+func (n *network) lonely(ctx context.Context, i zenoh.Info) {
+	level, text := slog.LevelInfo, "no Zenoh router answers yet, looking again from time to time"
+	if n.Expected {
+		level = slog.LevelWarn
+	}
+	if i.Mode == wire.Peer {
+		if text = "no Zenoh router answers and no peer is there yet, waiting for them"; !n.Expected {
+			level = slog.LevelDebug
+		}
+	}
+	args := []any{"endpoints", n.Zenoh.Connect.Endpoints}
+	if err := i.TryErr; err != nil {
+		args = append(args, "reason", tryText(err))
+	}
+	n.log.Log(ctx, level, text, args...)
 }
 
 // close ends the session, after everybody who uses it.
