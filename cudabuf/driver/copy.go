@@ -98,8 +98,9 @@ func (c *Copy2D) check() error {
 		if end.host == nil {
 			continue
 		}
-		if need := (c.Height-1)*end.pitch + c.Width; need > len(end.host) {
-			return fmt.Errorf("%w: %d rows take %d bytes of host memory, not %d", ErrBadCopy, c.Height, need, len(end.host))
+		// Divided rather than multiplied, which could overflow.
+		if rest := len(end.host) - c.Width; rest < 0 || c.Height > 1 && rest/(c.Height-1) < end.pitch {
+			return fmt.Errorf("%w: %d bytes of host memory for %d rows of %d, %d apart", ErrBadCopy, len(end.host), c.Height, c.Width, end.pitch)
 		}
 	}
 	return nil

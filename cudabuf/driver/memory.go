@@ -53,6 +53,7 @@ func (t *Thread) HostRegister(b []byte, readOnly bool) error {
 	if readOnly {
 		flags |= hostRegisterReadOnly
 	}
+	t.host = b // on the heap then, where it does not move
 	return t.do(fnMemHostRegister2, dl.Address(unsafe.SliceData(b)), uintptr(len(b)), flags)
 }
 
@@ -74,25 +75,19 @@ type PointerInfo struct {
 
 // PointerInfo asks what an address is in. An address in none is InvalidValue.
 func (t *Thread) PointerInfo(p Ptr) (PointerInfo, error) {
-	var info PointerInfo
-	for _, a := range [...]struct {
-		attribute uintptr
-		set       func(*PointerInfo, uint64)
-	}{
-		{pointerMemoryType, func(i *PointerInfo, v uint64) { i.Host = uint32(v) == memoryHost }},
-		{pointerBufferID, func(i *PointerInfo, v uint64) { i.BufferID = v }},
-		{pointerDeviceOrdinal, func(i *PointerInfo, v uint64) { i.Device = int(int32(v)) }},
-		{pointerHandleTypes, func(i *PointerInfo, v uint64) { i.PosixFD = v&handlePosixFD != 0 }},
-	} {
-		t.out.address = 0
-		if err := t.do(fnPointerGetAttribute, dl.Address(&t.out.address), a.attribute, uintptr(p)); err != nil {
+	var values [4]uint64
+	for i, attribute := range [len(values)]uintptr{pointerMemoryType, pointerBufferID, pointerDeviceOrdinal, pointerHandleTypes} {
+		t.out.address = 0 // most are of 32 bits
+		if err := t.do(fnPointerGetAttribute, dl.Address(&t.out.address), attribute, uintptr(p)); err != nil {
 			return PointerInfo{}, err
 		}
-		a.set(&info, t.out.address)
+		values[i] = t.out.address
 	}
 	if err := t.do(fnMemGetAddressRange2, dl.Address(&t.out.address), dl.Address(&t.out.size), uintptr(p)); err != nil {
 		return PointerInfo{}, err
 	}
-	info.Base, info.Bytes = Ptr(t.out.address), int64(t.out.size)
-	return info, nil
+	return PointerInfo{
+		Base: Ptr(t.out.address), Bytes: int64(t.out.size),
+		Host: values[0] == memoryHost, BufferID: values[1], Device: int(int32(values[2])), PosixFD: values[3]&handlePosixFD != 0,
+	}, nil
 }

@@ -150,6 +150,15 @@ func (t *Thread) run(started chan<- error) {
 	// Never unlocked: the OS thread ends with the goroutine and cannot take a
 	// context back to Go's other goroutines.
 	runtime.LockOSThread()
+	if syscall.Gettid() == syscall.Getpid() {
+		// The process's first thread would neither end nor keep its name, which is
+		// the process's. While this goroutine holds it, another gets another.
+		defer runtime.UnlockOSThread()
+		moved := make(chan error)
+		go t.run(moved)
+		started <- <-moved
+		return
+	}
 	defer close(t.ended)
 	t.id.Store(int64(syscall.Gettid()))
 	nameThread(t.name)
