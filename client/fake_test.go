@@ -39,12 +39,14 @@ type fake struct {
 	dir     string
 	session frame.Session
 	calls   atomic.Int64 // connections so far
+	stop    func()       // as a daemon that ends
 	script  func(*call) error
 
 	mu         sync.Mutex
 	generation atomic.Uint64
 	epoch      uint64
 	sequence   uint64
+	stamp      func(*frame.Meta) // of the frames to come; nil: no times
 	ring       *ring.Ring
 	sockets    []*net.UnixConn
 }
@@ -53,10 +55,22 @@ type fake struct {
 // script returns is not looked at: mostly that the client hung up.
 func newFake(t testing.TB, script func(*call) error) *fake {
 	t.Helper()
-	dir, err := os.MkdirTemp("", "camd-test-") // t.TempDir is too long for a socket
+	return newFakeIn(t, shortDir(t), script)
+}
+
+// shortDir is a directory; t.TempDir is too long for a socket.
+func shortDir(t testing.TB) string {
+	t.Helper()
+	dir, err := os.MkdirTemp("", "camd-test-")
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { _ = os.RemoveAll(dir) })
+	return dir
+}
+
+func newFakeIn(t testing.TB, dir string, script func(*call) error) *fake {
+	t.Helper()
 	f := &fake{t: t, dir: dir, session: frame.Session{3, 1, 4}, script: script}
 	f.newRing(nil)
 	l, err := net.ListenUnix("unixpacket", &net.UnixAddr{Name: filepath.Join(dir, negotiate.SocketName), Net: "unixpacket"})
@@ -83,13 +97,13 @@ func newFake(t testing.TB, script func(*call) error) *fake {
 			}()
 		}
 	}()
-	t.Cleanup(func() {
-		_ = l.Close()
+	f.stop = sync.OnceFunc(func() {
+		_ = l.Close() // takes the socket away
 		f.hangUp()
 		all.Wait()
 		f.current().Retire()
-		_ = os.RemoveAll(dir)
 	})
+	t.Cleanup(f.stop)
 	return f
 }
 
@@ -149,7 +163,11 @@ func (f *fake) publish() uint64 {
 	for i := range data {
 		data[i] = byte(f.sequence)
 	}
-	f.ring.Publish(slot, &frame.Meta{Sequence: f.sequence, Bytes: len(data)})
+	m := frame.Meta{Sequence: f.sequence, Bytes: len(data)}
+	if f.stamp != nil {
+		f.stamp(&m)
+	}
+	f.ring.Publish(slot, &m)
 	return f.sequence
 }
 

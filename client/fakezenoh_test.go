@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/seed-3c7e7623/camd/frame"
+	"github.com/seed-3c7e7623/camd/negotiate"
 	"github.com/seed-3c7e7623/camd/ros2/graph"
 	"github.com/seed-3c7e7623/camd/ros2/msg"
 	"github.com/seed-3c7e7623/camd/zenoh"
@@ -30,7 +32,8 @@ type router struct {
 	watches        map[*registration]func(string, bool)
 	tokens         map[string]bool // of others: true, or of the session
 	history        []zenoh.Sample  // answers every query of a cache
-	answered       []string        // selectors
+	answered       []string        // selectors of caches
+	announced      []zenoh.Sample  // answers who asks for streams
 }
 
 type registration struct {
@@ -109,8 +112,19 @@ func (n *router) Tokens(_ context.Context, key string) ([]string, error) {
 
 func (n *router) Get(_ context.Context, selector string, f func(zenoh.Sample)) error {
 	n.mu.Lock()
-	history := n.history
+	history, announced, down := n.history, n.announced, n.down
 	n.mu.Unlock()
+	if key, parameters, _ := strings.Cut(selector, "?"); strings.HasPrefix(key, "camd/") {
+		if negotiate.AskedFrom(parameters) != here().boot {
+			n.t.Errorf("asked with %q", parameters)
+		}
+		for _, s := range announced {
+			if down == nil && keyexpr.Intersects(key, s.Key) {
+				f(s)
+			}
+		}
+		return down
+	}
 	for _, s := range history {
 		f(s)
 	}
@@ -156,6 +170,26 @@ func (n *router) alive(is bool, tokens ...string) {
 			f(t, is)
 		}
 	}
+}
+
+// announce lets a camd of a host announce a stream, published as testTopic.
+func (n *router) announce(at place, stream string, change func(*negotiate.Announcement)) {
+	n.t.Helper()
+	a := negotiate.Announcement{
+		Host: at.host, BootID: at.boot, Session: frame.Session{3, 1, 4}.String(), PID: 7,
+		Stream: negotiate.StreamInfo{Name: stream, Camera: "test", State: "running", Topic: testTopic},
+	}
+	if change != nil {
+		change(&a)
+	}
+	b, err := a.Encode()
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	key := negotiate.AnnouncedKey{BootID: at.boot, Stream: stream}.String()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.announced = append(n.announced, zenoh.Sample{Key: key, Payload: b})
 }
 
 // cut ends the connection, restore makes a new one.

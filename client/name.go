@@ -15,7 +15,7 @@ import (
 // Topics have no host.
 func SplitHost(name string) (host, stream string) {
 	at := strings.IndexByte(name, ':')
-	if at < 1 || IsTopic(name) || strings.IndexByte(name, '/') < at {
+	if at < 1 || IsTopic(name) || strings.Contains(name[:at], "/") {
 		return "", name
 	}
 	return name[:at], name[at+1:]
