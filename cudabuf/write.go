@@ -49,7 +49,11 @@ func NewWriter(t *driver.Thread, r *Ring, spin time.Duration) (*Writer, error) {
 func (w *Writer) Close(t *driver.Thread) error {
 	var errs []error
 	if w.handle.open {
-		errs = append(errs, w.handle.Discard(t))
+		if err := w.handle.Discard(t); err != nil {
+			errs = append(errs, err)
+			w.handle.open = false
+			w.ring.Discard(w.handle.slot) // nothing writes here any more
+		}
 	}
 	if w.ready != 0 {
 		errs = append(errs, t.DestroyEvent(w.ready))

@@ -46,10 +46,10 @@ var Table = []Rule{
 
 	{Room: "capture/...", May: []Room{"frame", "convert", "jpeg", "calib", "recording", "internal/dl", "internal/linux"}},
 
-	{Room: "backend/...", May: []Room{"frame", "negotiate", "ring", "cudabuf", "zenoh/...", "ros2/...", "convert", "jpeg", "internal/linux"}},
+	{Room: "backend/...", May: []Room{"frame", "negotiate", "ring", "cudabuf", "cudabuf/driver/...", "zenoh/...", "ros2/...", "convert", "jpeg", "internal/dl", "internal/linux"}},
 
 	{Room: "client", May: []Room{"frame", "negotiate", "ring", "zenoh/...", "ros2/...", "convert", "internal/linux"}},
-	{Room: "client/gpu", May: []Room{"frame", "negotiate", "ring", "zenoh/...", "ros2/...", "convert", "internal/linux", "client", "cudabuf"}},
+	{Room: "client/gpu", May: []Room{"frame", "negotiate", "ring", "zenoh/...", "ros2/...", "convert", "internal/linux", "internal/dl", "client", "cudabuf", "cudabuf/driver/..."}},
 
 	{Room: "internal/config/...", Top: true},
 	{Room: "internal/metrics/...", Top: true},
