@@ -36,10 +36,10 @@ type DeviceMemory interface {
 	Close() error
 }
 
-// HostRegistrar is what a [DeviceImporter] can also be: one that makes the
-// memory of a ring in host memory known to the GPU, once for each ring, so that
-// frames can be uploaded from where they lie. The memory is mapped read-only
-// and stays until the closer has returned.
+// HostRegistrar is what a [DeviceImporter] can also be: one that is told of the
+// memory of each ring in host memory, so that it can make it known to the GPU
+// and upload frames from where they lie. The memory is mapped read-only and
+// stays until the closer has returned.
 type HostRegistrar interface {
 	RegisterHost(memory []byte) (io.Closer, error)
 }
@@ -142,7 +142,3 @@ func (f Frame) Device() (ptr uint64, bytes int) {
 	}
 	return f.h.epoch.device.Base() + uint64(f.h.lease.Offset), f.h.lease.Meta.Bytes
 }
-
-// Registered reports whether Data lies in memory that the subscription's
-// [HostRegistrar] has registered.
-func (f Frame) Registered() bool { return f.live() && f.h.epoch != nil && f.h.epoch.pinned != nil }

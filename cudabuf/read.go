@@ -75,7 +75,7 @@ func (h ReadHandle) UseOn(s driver.Stream) error {
 	if !h.open() {
 		return ErrReadClosed
 	}
-	if s <= lastDefaultStream {
+	if s <= LastDefaultStream {
 		return fmt.Errorf("%w: the default stream (%d): name one of your own", ErrStream, s)
 	}
 	if !slices.Contains(h.r.streams, s) {
@@ -84,9 +84,12 @@ func (h ReadHandle) UseOn(s driver.Stream) error {
 	return nil
 }
 
-// lastDefaultStream is CU_STREAM_PER_THREAD: handles up to it are no streams of
+// LastDefaultStream is CU_STREAM_PER_THREAD: handles up to it are no streams of
 // anybody's own (CUDA driver API, stream handles).
-const lastDefaultStream = driver.Stream(2)
+const LastDefaultStream = driver.Stream(2)
+
+// Uses reports whether s was named.
+func (h ReadHandle) Uses(s driver.Stream) bool { return h.open() && slices.Contains(h.r.streams, s) }
 
 // Close gives the frame back once the work that was queued on its streams up to
 // now is complete. It never waits. It fails with ErrReadClosed on a second call,

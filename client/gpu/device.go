@@ -1,0 +1,254 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpu
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/seed-3c7e7623/camd/cudabuf/driver"
+)
+
+// Stream is a CUstream of the device's primary context: one of NewStream, or one
+// of another CUDA library in the process.
+type Stream = driver.Stream
+
+// Ptr is an address in memory of the GPU. It means nothing to the CPU.
+type Ptr = driver.Ptr
+
+// Device is a GPU and this process's way to it. Its methods may be called from
+// any goroutine.
+type Device struct {
+	driver  *driver.Driver
+	visible []driver.Device // those that may be used
+	log     *slog.Logger
+
+	mu     sync.Mutex
+	engine *engine // nil until the GPU is needed
+	subs   int     // open subscriptions
+	closed bool
+	rings  []*hostRing
+}
+
+// engine is what a GPU that is in use takes: threads with its context.
+type engine struct {
+	dev     driver.Device
+	submit  *driver.Thread // queues work and makes things; never waits for work
+	watch   *driver.Thread // asks what is complete, and waits
+	side    driver.Stream  // for reading back
+	streams []driver.Stream
+
+	mu   sync.Mutex
+	lost error
+}
+
+// start returns the engine of the first GPU that fits, which is started if it is
+// needed first now. fits nil: any.
+func (d *Device) start(fits func(driver.Device) bool) (*engine, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil, ErrClosed
+	}
+	if e := d.engine; e != nil {
+		if fits != nil && !fits(e.dev) {
+			return nil, fmt.Errorf("%w: the program uses %s (%s)", ErrOtherGPU, e.dev.UUID, e.dev.Name)
+		}
+		return e, e.failed()
+	}
+	i := 0
+	if fits != nil {
+		if i = slices.IndexFunc(d.visible, fits); i < 0 {
+			return nil, fmt.Errorf("%w: the program sees %s", ErrOtherGPU, d.list())
+		}
+	}
+	e := &engine{dev: d.visible[i]}
+	var err error
+	if e.submit, err = d.driver.Start(e.dev, "camd-gpu"); err != nil {
+		return nil, err
+	}
+	if e.watch, err = d.driver.Start(e.dev, "camd-gpu-wait"); err != nil {
+		return nil, errors.Join(err, e.submit.Close())
+	}
+	err = e.submit.Do(func() (err error) {
+		e.side, err = e.submit.NewStream(0)
+		return err
+	})
+	if err != nil {
+		return nil, errors.Join(err, e.watch.Close(), e.submit.Close())
+	}
+	d.engine = e
+	return e, nil
+}
+
+// list names the GPUs for people.
+func (d *Device) list() string {
+	text := ""
+	for i, dev := range d.visible {
+		if i > 0 {
+			text += ", "
+		}
+		text += fmt.Sprintf("%s (%s)", dev.UUID, dev.Name)
+	}
+	return text
+}
+
+// do runs f on the submitting thread and notes a failure that is for good.
+func (e *engine) do(f func() error) error { return e.note(e.submit.Do(f)) }
+
+// note makes ErrLost of an error after which nothing works any more.
+func (e *engine) note(err error) error {
+	if err == nil || !driver.Sticky(err) {
+		return err
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.lost == nil {
+		e.lost = &Error{reasonOf(err), fmt.Errorf("%w: %w", ErrLost, err)}
+	}
+	return e.lost
+}
+
+// failed is why the GPU cannot be used any more, nil if it can.
+func (e *engine) failed() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.lost
+}
+
+// Name is the GPU's name, or that of the one that will be used if nothing else is
+// asked for first.
+func (d *Device) Name() string { return d.current().Name }
+
+// UUID is the GPU's, as Name.
+func (d *Device) UUID() string { return d.current().UUID.String() }
+
+// Ordinal is the GPU's number in this process, as Name.
+func (d *Device) Ordinal() int { return d.current().Ordinal }
+
+func (d *Device) current() driver.Device {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.engine != nil {
+		return d.engine.dev
+	}
+	return d.visible[0]
+}
+
+// NewStream is a stream that waits for no other. It is destroyed with
+// DestroyStream or by Close.
+func (d *Device) NewStream() (Stream, error) {
+	e, err := d.start(nil)
+	if err != nil {
+		return 0, err
+	}
+	var s Stream
+	err = e.do(func() (err error) {
+		s, err = e.submit.NewStream(0)
+		return err
+	})
+	if err != nil {
+		return 0, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	e.streams = append(e.streams, s)
+	return s, nil
+}
+
+// DestroyStream lets go of a stream of NewStream. Frames that are used on it must
+// be released before; its queued work is still done. It fails with ErrStream for
+// other streams.
+func (d *Device) DestroyStream(s Stream) error {
+	d.mu.Lock()
+	e := d.engine
+	i := -1
+	if e != nil {
+		if i = slices.Index(e.streams, s); i >= 0 {
+			e.streams = slices.Delete(e.streams, i, i+1)
+		}
+	}
+	d.mu.Unlock()
+	if i < 0 {
+		return fmt.Errorf("%w: %#x is not one of NewStream", ErrStream, uintptr(s))
+	}
+	return e.do(func() error { return e.submit.DestroyStream(s) })
+}
+
+// Do runs f where the GPU's context is current, for calls of the driver that a
+// program wants to make without a CUDA library of its own. f must not wait for
+// work: all subscriptions of the device queue theirs on the same thread.
+func (d *Device) Do(f func(t *driver.Thread) error) error {
+	e, err := d.start(nil)
+	if err != nil {
+		return err
+	}
+	return e.do(func() error { return f(e.submit) })
+}
+
+// Synchronize waits until the work that is queued on s is complete.
+func (d *Device) Synchronize(s Stream) error {
+	e, err := d.start(nil)
+	if err != nil {
+		return err
+	}
+	began, done := time.Now(), false
+	for {
+		err := e.watch.Do(func() (err error) {
+			done, err = e.watch.StreamQuery(s)
+			return err
+		})
+		if done || err != nil {
+			return e.note(err)
+		}
+		pause(began)
+	}
+}
+
+// How the end of work is waited for by who wants its result: asked again and
+// again for so long, then with pauses that grow with the wait.
+const (
+	awaitSpin  = 200 * time.Microsecond
+	awaitLeast = 50 * time.Microsecond
+	awaitMost  = time.Millisecond
+	awaitPart  = 8
+)
+
+// pause is between two questions of a wait that began then.
+func pause(began time.Time) {
+	time.Sleep(min(max(time.Since(began)/awaitPart, awaitLeast), awaitMost))
+}
+
+// Close ends the use of the GPU: streams of NewStream are destroyed and the
+// context is let go of. It fails with ErrInUse, and does nothing, while there are
+// subscriptions.
+func (d *Device) Close() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.closed {
+		return nil
+	}
+	if d.subs > 0 {
+		err := fmt.Errorf("%w: %d subscriptions of the device are open", ErrInUse, d.subs)
+		d.log.Error("device closed while it is used", "err", err)
+		return err
+	}
+	d.closed = true
+	e := d.engine
+	if e == nil {
+		return nil
+	}
+	err := e.submit.Do(func() error {
+		errs := []error{e.submit.DestroyStream(e.side)}
+		for _, s := range e.streams {
+			errs = append(errs, e.submit.DestroyStream(s))
+		}
+		return errors.Join(errs...)
+	})
+	return errors.Join(err, e.watch.Close(), e.submit.Close())
+}
