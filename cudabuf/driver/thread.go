@@ -92,6 +92,7 @@ func (t *Thread) Calls() uint64 { return t.calls.Load() }
 
 // Do runs f on the thread, waits for it and returns its error. Others' functions
 // run before or after, never beside it. Do allocates nothing, but making f may.
+// Going there and back wakes two threads: what belongs together goes into one f.
 //
 // If f panics, Do panics with a *[Panic], and the thread lives on. Do fails with
 // ErrThread if the thread is closed, or when f itself calls Do.
