@@ -62,6 +62,7 @@ func TestArguments(t *testing.T) {
 		{"cuStreamCreateWithPriority", func() error { return value(th.NewStream(5)) }, []uint64{out, 1, 5}},
 		{"cuStreamDestroy_v2", func() error { return th.DestroyStream(stream) }, []uint64{uint64(stream)}},
 		{"cuStreamSynchronize", func() error { return th.StreamSync(stream) }, []uint64{uint64(stream)}},
+		{"cuCtxSynchronize", func() error { return th.Sync() }, nil},
 		{"cuStreamQuery", func() error { return value(th.StreamQuery(stream)) }, []uint64{uint64(stream)}},
 		{"cuStreamWaitEvent", func() error { return th.StreamWait(stream, event) }, []uint64{uint64(stream), uint64(event), 0}},
 		{"cuEventCreate", func() error { return value(th.NewEvent()) }, []uint64{out, 3}},
