@@ -7,7 +7,6 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
-	"runtime"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -63,17 +62,21 @@ func (r *Ring) allocate(t *driver.Thread) error {
 }
 
 // write copies a few bytes to the device and waits for that.
-func write(t *driver.Thread, dst driver.Ptr, src []byte) error {
-	s, err := t.NewStream(0)
+func write(t *driver.Thread, dst driver.Ptr, text []byte) error {
+	src, err := t.HostAlloc(len(text))
 	if err != nil {
 		return err
+	}
+	copy(src, text)
+	s, err := t.NewStream(0)
+	if err != nil {
+		return errors.Join(err, t.HostFree(src))
 	}
 	err = t.HtoD(dst, src, s)
 	if err == nil {
 		err = t.StreamSync(s)
 	}
-	runtime.KeepAlive(src)
-	return errors.Join(err, t.DestroyStream(s))
+	return errors.Join(err, t.DestroyStream(s), t.HostFree(src))
 }
 
 // Handle is a duplicate of the descriptor by which the memory is imported, which
