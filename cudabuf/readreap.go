@@ -22,7 +22,7 @@ const (
 	reapPart     = 4
 	reapLeast    = 100 * time.Microsecond
 	reapMost     = 2 * time.Millisecond
-	reapPatience = 2 * time.Second // of Close
+	reapPatience = 2 * time.Second
 )
 
 // ReadStats counts what a Reaper did.
@@ -40,6 +40,7 @@ type ReadStats struct {
 type Reaper struct {
 	submit, watch *driver.Thread
 	log           *slog.Logger
+	patience      time.Duration // of Close
 	wake          chan struct{} // capacity 1
 	ended         chan struct{}
 
@@ -66,7 +67,7 @@ type Reaper struct {
 // of work is looked for on watch. Both are of one device.
 func NewReaper(submit, watch *driver.Thread, handles int, log *slog.Logger) (*Reaper, error) {
 	p := &Reaper{
-		submit: submit, watch: watch, log: log,
+		submit: submit, watch: watch, log: log, patience: reapPatience,
 		wake: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	p.markJob = func() error { return p.marking.mark(p.submit) }
@@ -272,7 +273,7 @@ func (p *Reaper) Close() error {
 	p.closing = true
 	p.mu.Unlock()
 	signal(p.wake)
-	patience := time.NewTimer(reapPatience)
+	patience := time.NewTimer(p.patience)
 	defer patience.Stop()
 	select {
 	case <-p.ended:
