@@ -36,10 +36,11 @@ func camd(t *testing.T, router string, cameras ...string) *daemon.Daemon {
 // camdIn is that with other settings of the network.
 func camdIn(t *testing.T, n daemon.Network, router string, cameras ...string) *daemon.Daemon {
 	t.Helper()
-	c := config.Client(router)
-	c.Connect.ExitOnFailure = false
-	c.Connect.RetryInit, c.Connect.RetryMax = 20*time.Millisecond, 20*time.Millisecond
-	n.Zenoh = c
+	if n.Zenoh == nil {
+		n.Zenoh = config.Client(router)
+	}
+	n.Zenoh.Connect.ExitOnFailure = false
+	n.Zenoh.Connect.RetryInit, n.Zenoh.Connect.RetryMax = 20*time.Millisecond, 20*time.Millisecond
 	d := &daemon.Daemon{Dir: t.TempDir(), Log: slog.New(slog.DiscardHandler), Network: &n}
 	for _, text := range cameras {
 		spec, err := capture.ParseSpec(text)

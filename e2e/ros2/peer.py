@@ -120,6 +120,45 @@ def tokens(s, c):
     say(ev="tokens", tokens=found)
 
 
+def get(s, c):
+    """All answers to a question, as they are."""
+    answers = [{"key": str(r.ok.key_expr), "encoding": str(r.ok.encoding), "payload": bytes(r.ok.payload).decode()}
+               for r in s.get(c["key"], consolidation=zenoh.ConsolidationMode.NONE, target=zenoh.QueryTarget.ALL) if r.ok]
+    say(ev="answers", answers=answers)
+
+
+def flood(s, c):
+    """Asks so many times without waiting, and says how many answers came."""
+    done = threading.Barrier(2)
+    left, got = [c["count"]], [0]
+
+    def reply(r):
+        with lock:
+            got[0] += 1
+
+    def end():
+        with lock:
+            left[0] -= 1
+            last = left[0] == 0
+        if last:
+            done.wait()
+
+    for _ in range(c["count"]):
+        s.get(c["key"], zenoh.handlers.Callback(reply, end), timeout=20)
+    done.wait(30)
+    say(ev="flooded", size=got[0])
+
+
+def alive(s, c):
+    """Tells of tokens as they come and go."""
+
+    def token(x):
+        say(ev="token", key=str(x.key_expr), alive=x.kind == zenoh.SampleKind.PUT)
+
+    declared[c["name"]] = s.liveliness().declare_subscriber(c["key"], token, history=True)
+    say(ev="declared")
+
+
 def topic(c):
     named = dict(sdk.get_topic_names_and_types(domain_id=0, router_port=PORT, timeout=10))
     i = sdk.get_topic_info(c["topic"], domain_id=0, router_port=PORT, timeout=10, verbose=True)
@@ -156,6 +195,18 @@ def run(s, c):
         topic(c)
     elif op == "native":
         native(s, c)
+    elif op == "get":
+        get(s, c)
+    elif op == "flood":
+        flood(s, c)
+    elif op == "alive":
+        alive(s, c)
+    elif op == "token":
+        declared[c["name"]] = s.liveliness().declare_token(c["key"])
+        say(ev="declared")
+    elif op == "undeclare":
+        declared.pop(c["name"]).undeclare()
+        say(ev="closed")
     elif op == "close":
         declared.pop(c["name"]).close()
         say(ev="closed")
@@ -169,6 +220,11 @@ def main():
       mode: "router", listen: {endpoints: ["tcp/127.0.0.1:%d"]}, scouting: {multicast: {enabled: false}},
       routing: {router: {peers_failover_brokering: false}}, timestamping: {enabled: {router: true, peer: true, client: true}},
     }"""
+    if len(sys.argv) > 2:  # a peer, connected to somebody
+        conf = """{
+          mode: "peer", listen: {endpoints: ["tcp/127.0.0.1:%d"]}, connect: {endpoints: """ + sys.argv[2] + """},
+          scouting: {multicast: {enabled: false}},
+        }"""
     with zenoh.open(zenoh.Config.from_json5(conf % PORT)) as s:
         say(ev="ready")
         for line in sys.stdin:

@@ -45,7 +45,12 @@ type event struct {
 	Types                          []string
 	Endpoints                      [][]string
 	Message                        map[string]any
+	Answers                        []answer
+	Alive                          bool
 }
+
+// answer is one to a question.
+type answer struct{ Key, Encoding, Payload string }
 
 type command map[string]any
 
@@ -76,12 +81,18 @@ func freePort(t testing.TB) int {
 
 func routerAt(port int) string { return fmt.Sprintf("tcp/127.0.0.1:%d", port) }
 
-func startPeerAt(t testing.TB, port int) *peer {
+// startPeerAt starts a router, or where it is to be connected to others a peer.
+func startPeerAt(t testing.TB, port int, connect ...string) *peer {
 	t.Helper()
-	p := &peer{
-		t: t, endpoint: routerAt(port), events: make(chan event, 1024),
-		cmd: exec.Command(venv.ROS2.Python(t), "peer.py", fmt.Sprint(port)),
+	args := []string{"peer.py", fmt.Sprint(port)}
+	if len(connect) > 0 {
+		list, err := json.Marshal(connect)
+		if err != nil {
+			t.Fatal(err)
+		}
+		args = append(args, string(list))
 	}
+	p := &peer{t: t, endpoint: routerAt(port), events: make(chan event, 1024), cmd: exec.Command(venv.ROS2.Python(t), args...)}
 	var err error
 	p.cmd.Stderr = os.Stderr
 	p.cmd.Env = slices.DeleteFunc(os.Environ(), func(s string) bool {

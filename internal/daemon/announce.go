@@ -53,7 +53,9 @@ const (
 	// takes nothing holds one of them, for as long as the session waits.
 	answerers = 4
 	// maxAsked is how many questions may wait; more end without an answer.
-	maxAsked = 256
+	maxAsked = 4096
+	// maxPayload bounds what a question may bring along, which nobody reads.
+	maxPayload = 4096
 )
 
 func newAnnouncer(d *Daemon, access Access, log *slog.Logger) *announcer {
@@ -142,15 +144,7 @@ func (a *announcer) show(s *zenoh.Session, stream string) *shown {
 	var err error
 	if a.access.Answer.Stream(stream) {
 		o := &zenoh.QueryableOptions{Complete: true}
-		o.Callback = func(q *zenoh.Query) {
-			q.Keep()
-			select {
-			case a.asked <- asked{stream, q}:
-			default:
-				a.unanswered.Add(1)
-				_ = q.Close()
-			}
-		}
+		o.Callback = func(q *zenoh.Query) { a.ask(stream, q) }
 		if out.queryable, err = s.Queryable(key, o); err != nil {
 			a.log.Debug("stream answers nobody", "stream", stream, "err", err)
 		}
@@ -164,6 +158,22 @@ func (a *announcer) show(s *zenoh.Session, stream string) *shown {
 		a.log.Debug("stream announced", "stream", stream, "key", key, "answers", out.queryable != nil)
 	}
 	return out
+}
+
+// ask has a question wait for its answer. It is called from the goroutine that
+// reads the network.
+func (a *announcer) ask(stream string, q *zenoh.Query) {
+	if len(q.Payload)+len(q.Attachment) > maxPayload {
+		a.unanswered.Add(1)
+		return
+	}
+	q.Keep()
+	select {
+	case a.asked <- asked{stream, q}:
+	default:
+		a.unanswered.Add(1)
+		_ = q.Close()
+	}
 }
 
 func (x *shown) close() {

@@ -19,7 +19,7 @@ const (
 	// takes locks that frames need too.
 	freshFor = 100 * time.Millisecond
 	// maxAnswers bounds the answers in a second, to all who ask.
-	maxAnswers = 500
+	maxAnswers = 5000
 	// maxDocs bounds the announcements that are kept.
 	maxDocs = 512
 )

@@ -21,7 +21,13 @@ import (
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+func TestMain(m *testing.M) {
+	// Subscribers of tests that run at the same time do not find each other.
+	if err := os.Setenv("ZENOH_CONFIG_OVERRIDE", `scouting/multicast/enabled=false;listen/endpoints=["tcp/127.0.0.1:0"]`); err != nil {
+		panic(err)
+	}
+	goleak.VerifyTestMain(m)
+}
 
 // deadline bounds what a test waits for; it is no measure of anything.
 const deadline = 30 * time.Second
