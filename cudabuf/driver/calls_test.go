@@ -17,7 +17,7 @@ import (
 const (
 	ptr    Ptr    = 0x7f12_3456_789a_b000
 	ptr2   Ptr    = 0x7f65_4321_0fed_c000
-	bytes  int64  = 5<<32 + 4096
+	size   int64  = 5<<32 + 4096
 	handle Handle = 0xfedc_ba98_7654_3210
 	stream Stream = 0x5555_1234_5678_9ab0
 	event  Event  = 0x5555_8765_4321_0fe0
@@ -38,7 +38,7 @@ func TestArguments(t *testing.T) {
 		call func() error
 		args []uint64
 	}{
-		{"cuMemAlloc_v2", func() error { return value(th.Alloc(bytes)) }, []uint64{out, uint64(bytes)}},
+		{"cuMemAlloc_v2", func() error { return value(th.Alloc(size)) }, []uint64{out, uint64(size)}},
 		{"cuMemFree_v2", func() error { return th.Free(ptr) }, []uint64{uint64(ptr)}},
 		{"cuMemHostAlloc", func() error { return value(th.HostAlloc(4096)) }, []uint64{out, 4096, 1}},
 		{"cuMemFreeHost", func() error { return th.HostFree(host) }, []uint64{at}},
@@ -46,19 +46,19 @@ func TestArguments(t *testing.T) {
 		{"cuMemHostRegister_v2", func() error { return th.HostRegister(host[4096:], true) }, []uint64{at + 4096, 4096, 9}},
 		{"cuMemHostUnregister", func() error { return th.HostUnregister(host) }, []uint64{at}},
 		{"cuMemGetAllocationGranularity", func() error { return value(th.Granularity()) }, []uint64{out, out, 0}},
-		{"cuMemCreate", func() error { return value(th.MemCreate(bytes)) }, []uint64{out, uint64(bytes), out, 0}},
+		{"cuMemCreate", func() error { return value(th.MemCreate(size)) }, []uint64{out, uint64(size), out, 0}},
 		{"cuMemRelease", func() error { return th.MemRelease(handle) }, []uint64{uint64(handle)}},
-		{"cuMemAddressReserve", func() error { return value(th.Reserve(bytes, 1<<40)) }, []uint64{out, uint64(bytes), 1 << 40, 0, 0}},
-		{"cuMemAddressFree", func() error { return th.AddressFree(ptr, bytes) }, []uint64{uint64(ptr), uint64(bytes)}},
-		{"cuMemMap", func() error { return th.Map(ptr, bytes, handle) }, []uint64{uint64(ptr), uint64(bytes), 0, uint64(handle), 0}},
-		{"cuMemUnmap", func() error { return th.Unmap(ptr, bytes) }, []uint64{uint64(ptr), uint64(bytes)}},
-		{"cuMemSetAccess", func() error { return th.SetAccess(ptr, bytes, false) }, []uint64{uint64(ptr), uint64(bytes), 1_070_001, 1}},
-		{"cuMemSetAccess", func() error { return th.SetAccess(ptr, bytes, true) }, []uint64{uint64(ptr), uint64(bytes), 1_070_003, 1}},
+		{"cuMemAddressReserve", func() error { return value(th.Reserve(size, 1<<40)) }, []uint64{out, uint64(size), 1 << 40, 0, 0}},
+		{"cuMemAddressFree", func() error { return th.AddressFree(ptr, size) }, []uint64{uint64(ptr), uint64(size)}},
+		{"cuMemMap", func() error { return th.Map(ptr, size, handle) }, []uint64{uint64(ptr), uint64(size), 0, uint64(handle), 0}},
+		{"cuMemUnmap", func() error { return th.Unmap(ptr, size) }, []uint64{uint64(ptr), uint64(size)}},
+		{"cuMemSetAccess", func() error { return th.SetAccess(ptr, size, false) }, []uint64{uint64(ptr), uint64(size), 1_070_001, 1}},
+		{"cuMemSetAccess", func() error { return th.SetAccess(ptr, size, true) }, []uint64{uint64(ptr), uint64(size), 1_070_003, 1}},
 		{"cuMemImportFromShareableHandle", func() error { return value(th.ImportFD(42)) }, []uint64{out, 42, 1}},
 		{"cuMemcpyHtoDAsync_v2", func() error { return th.HtoD(ptr, host, stream) }, []uint64{uint64(ptr), at, 8192, uint64(stream)}},
 		{"cuMemcpyDtoHAsync_v2", func() error { return th.DtoH(host, ptr, stream) }, []uint64{at, uint64(ptr), 8192, uint64(stream)}},
-		{"cuMemcpyDtoDAsync_v2", func() error { return th.DtoD(ptr, ptr2, bytes, stream) }, []uint64{uint64(ptr), uint64(ptr2), uint64(bytes), uint64(stream)}},
-		{"cuMemsetD8Async", func() error { return th.Memset8(ptr, 0xa5, bytes, stream) }, []uint64{uint64(ptr), 0xa5, uint64(bytes), uint64(stream)}},
+		{"cuMemcpyDtoDAsync_v2", func() error { return th.DtoD(ptr, ptr2, size, stream) }, []uint64{uint64(ptr), uint64(ptr2), uint64(size), uint64(stream)}},
+		{"cuMemsetD8Async", func() error { return th.Memset8(ptr, 0xa5, size, stream) }, []uint64{uint64(ptr), 0xa5, uint64(size), uint64(stream)}},
 		{"cuStreamCreateWithPriority", func() error { return value(th.NewStream(5)) }, []uint64{out, 1, 5}},
 		{"cuStreamDestroy_v2", func() error { return th.DestroyStream(stream) }, []uint64{uint64(stream)}},
 		{"cuStreamSynchronize", func() error { return th.StreamSync(stream) }, []uint64{uint64(stream)}},
@@ -118,7 +118,7 @@ func TestResults(t *testing.T) {
 		check("MemInfo", err, [2]int64{free, total}, [2]int64{7 << 30, 9 << 32})
 		granularity, err := th.Granularity()
 		check("Granularity", err, granularity, int64(2<<20))
-		h, err := th.MemCreate(bytes)
+		h, err := th.MemCreate(size)
 		check("MemCreate", err, h, Handle(0xffff0000+70))
 		info, err := th.PointerInfo(ptr + 5)
 		check("PointerInfo", err, info, PointerInfo{Base: ptr, Bytes: 1 << 33, Device: 3, BufferID: 77 << 32, PosixFD: true})
@@ -278,15 +278,15 @@ func TestCallsDoNotAllocate(t *testing.T) {
 	}
 
 	setup := func() error {
-		h, err := th.MemCreate(bytes)
+		h, err := th.MemCreate(size)
 		if err == nil {
-			_, err = th.Reserve(bytes, 0)
+			_, err = th.Reserve(size, 0)
 		}
 		if err == nil {
-			err = th.Map(ptr, bytes, h)
+			err = th.Map(ptr, size, h)
 		}
 		if err == nil {
-			err = th.SetAccess(ptr, bytes, true)
+			err = th.SetAccess(ptr, size, true)
 		}
 		if err == nil {
 			_, err = th.PointerInfo(ptr)
