@@ -101,6 +101,14 @@ func readAnnouncement(smp zenoh.Sample) (*negotiate.Announcement, error) {
 	return a, nil
 }
 
+// PickAnnounced is the one of all that a name means, "camera/stream" or
+// "host:camera/stream": as Subscribe would. nil: none. It fails with
+// [ErrAmbiguous].
+func PickAnnounced(all []negotiate.Announcement, name string) (*negotiate.Announcement, error) {
+	host, stream := SplitHost(name)
+	return pick(all, host, stream)
+}
+
 func placeOf(a *negotiate.Announcement) place { return place{a.Host, a.BootID} }
 
 // pick is the announcement that a name means: of the host that is named, else of
@@ -115,7 +123,7 @@ func pick(all []negotiate.Announcement, word, stream string) (*negotiate.Announc
 	if len(found) == 0 {
 		return nil, nil
 	}
-	if at := slices.IndexFunc(found, func(a *negotiate.Announcement) bool { return here().same(placeOf(a)) }); at >= 0 {
+	if at := slices.IndexFunc(found, func(a *negotiate.Announcement) bool { return ThisHost(a.BootID) }); at >= 0 {
 		return found[at], nil
 	}
 	hosts := map[place]bool{}

@@ -43,6 +43,10 @@ func (p place) named(word string) bool {
 	return word == p.host || len(word) >= leastBoot && strings.HasPrefix(p.boot, word)
 }
 
+// ThisHost reports whether a word means the host of this process: its name, its
+// boot id or the begin of it, or localhost.
+func ThisHost(word string) bool { return word == "localhost" || here().named(word) }
+
 // same reports whether both are surely one host; unknown ones are not.
 func (p place) same(o place) bool { return p.boot != "" && p.boot == o.boot }
 

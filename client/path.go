@@ -33,7 +33,8 @@ type Path struct {
 }
 
 // Over says by what the frames of a stream come, for people: "futex", "futex, on
-// NVIDIA H200 GPU-…", "Zenoh", or "Zenoh, topic /front/color/image_raw".
+// NVIDIA H200 GPU-…", "Zenoh", or "Zenoh, topic
+// /front/color/image_raw, from robot".
 func (p Path) Over(stream string) string {
 	if p.Topic == "" && p.GPU != "" {
 		return string(p.Wake) + ", on " + strings.TrimSpace(p.GPUName+" "+p.GPU)
@@ -47,6 +48,9 @@ func (p Path) Over(stream string) string {
 	}
 	if p.Domain != 0 {
 		text = fmt.Sprintf("%s, domain %d", text, p.Domain)
+	}
+	if p.Host != "" {
+		text += ", from " + p.Host
 	}
 	return text
 }

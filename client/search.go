@@ -42,7 +42,7 @@ func (s *Subscription) hostWord() string {
 // local reports why the daemons of this host need not be asked; nil: they do.
 func (l *search) local(ctx context.Context) error {
 	word := l.s.hostWord()
-	if word == "" || here().named(word) || word == "localhost" {
+	if word == "" || ThisHost(word) {
 		return nil
 	}
 	// In a container the host has another name; the boot id tells.

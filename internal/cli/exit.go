@@ -51,6 +51,7 @@ var exitCodes = []struct {
 	{negotiate.ErrPermissionDenied, ExitUnavailable},
 	{client.ErrNotAvailable, ExitUnavailable},
 	{client.ErrUnknownStream, ExitNotFound},
+	{client.ErrAmbiguous, ExitNotFound},
 	{client.ErrNoDaemon, ExitNotFound},
 	{client.ErrNoRouter, ExitNotFound},
 	{negotiate.ErrSocketUnreachable, ExitNotFound},

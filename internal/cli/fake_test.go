@@ -6,6 +6,7 @@ package cli
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"flag"
 	"fmt"
@@ -41,10 +42,12 @@ type fakeStream struct {
 	missed   uint64
 	change   func(n int, f *fakeFrame) // may alter frame n, 0 first
 
-	listed   []client.Daemon
-	topics   []client.Topic // nil: no router
-	overhead int            // bytes of a message beside the frame
-	refused  error          // of Subscribe
+	listed    []client.Daemon
+	topics    []client.Topic // nil: no router
+	status    []json.RawMessage
+	announced []negotiate.Announcement // nil: no router
+	overhead  int                      // bytes of a message beside the frame
+	refused   error                    // of Subscribe
 
 	taken, released int
 	closed          bool
@@ -126,7 +129,14 @@ func (s *fakeStream) world() world {
 			}
 			return s.topics, nil
 		},
-		now: now, realtime: now,
+		announced: func(context.Context, ...client.Option) ([]negotiate.Announcement, error) {
+			if s.announced == nil {
+				return nil, fmt.Errorf("%w at tcp/localhost:7447", client.ErrNoRouter)
+			}
+			return s.announced, nil
+		},
+		status: func(context.Context, ...client.Option) ([]json.RawMessage, error) { return s.status, nil },
+		now:    now, realtime: now,
 	}
 }
 

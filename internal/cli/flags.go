@@ -88,7 +88,7 @@ func addPathFlags(fs *pflag.FlagSet) *pathFlags {
 		require:    newOneOf("", backendNames...),
 		wake:       newOneOf(string(negotiate.WakeFutex), string(negotiate.WakeFutex), string(negotiate.WakePipe)),
 	}
-	fs.Var((*backends)(&p.accept), "accept", "`backends` that may be used, for example shm,cpu (default shm, of a ROS 2 topic cpu); cuda implies cpu")
+	fs.Var((*backends)(&p.accept), "accept", "`backends` that may be used, for example shm,cpu (default shm,cpu, of a ROS 2 topic cpu); cuda implies cpu")
 	fs.Var(p.require, "require", "fail with exit code 5 unless frames come by this backend")
 	fs.Var(p.wake, "wake", "how to be woken for a frame")
 	fs.Var((*credit)(&p.credit), "credit", fmt.Sprintf("`number` of frames to hold at a time, 1 to %d (default %d)", ring.MaxCredit, client.DefaultCredit))

@@ -54,6 +54,8 @@ func infoText(s foundStream) string {
 	}
 	line("host", s.Host)
 	line("dir", s.Dir)
+	line("path", string(s.Path))
+	readersText(&b, s.Readers, line)
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
@@ -61,9 +63,11 @@ func newInfo(w world) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "info STREAM",
 		Short: "Show what is known about a stream",
-		Long: `Show what is known about a stream of camd, or about a ROS 2 image topic: its
-type and type hash, and node, QoS and GID of each publisher and subscriber.`,
-		Example: "  camsub info test/color\n  camsub info /front/color/image_raw",
+		Long: `Show what is known about a stream of camd, of this host or another one, with
+each subscriber, its path and why it has no better one; or about a ROS 2 image
+topic: its type and type hash, and node, QoS and GID of each publisher and
+subscriber.`,
+		Example: "  camsub info test/color\n  camsub info robot:front/color\n  camsub info /front/color/image_raw",
 		Args:    OneArg("stream", streamExample),
 	}
 	format := formatFlag(cmd, "text", "json")
@@ -77,22 +81,15 @@ type and type hash, and node, QoS and GID of each publisher and subscriber.`,
 		if client.IsTopic(args[0]) {
 			return topicInfo(cmd, w, opts, args[0], format.value)
 		}
-		daemons, err := w.list(cmd.Context(), opts...)
+		s, err := w.describe(cmd.Context(), opts, args[0])
 		if err != nil {
 			return err
 		}
-		streams := streamsOf(daemons)
-		for _, s := range streams {
-			if s.Name != args[0] {
-				continue
-			}
-			if format.value == "json" {
-				return printJSON(cmd.OutOrStdout(), s)
-			}
-			_, err := fmt.Fprintln(cmd.OutOrStdout(), infoText(s))
-			return err
+		if format.value == "json" {
+			return printJSON(cmd.OutOrStdout(), s)
 		}
-		return unknownStream(args[0], namesOf(streams))
+		_, err = fmt.Fprintln(cmd.OutOrStdout(), infoText(s))
+		return err
 	}
 	return cmd
 }

@@ -41,17 +41,17 @@ func (s foundStream) rateText() string {
 
 func (s foundStream) columns() []string {
 	return []string{
-		s.Name, s.State, s.size(), string(s.Geometry.Encoding), s.rateText(), strconv.Itoa(s.Subscribed), s.Dir,
+		s.Name, s.State, s.size(), string(s.Geometry.Encoding), s.rateText(), strconv.Itoa(s.Subscribed), s.Dir, s.Host, string(s.Path),
 	}
 }
 
-var listColumns = []string{"stream", "state", "size", "encoding", "rate", "subscribers", "dir"}
+var listColumns = []string{"stream", "state", "size", "encoding", "rate", "subscribers", "dir", "host", "path"}
 
 func listTable(streams []foundStream) string {
 	var b strings.Builder
 	out := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(out, strings.ToUpper(strings.Join(listColumns, "\t")))
-	for _, s := range streams {
+	for _, s := range streams[:min(len(streams), maxRows)] {
 		cells := s.columns()
 		for i, c := range cells {
 			if c == "" {
@@ -62,6 +62,9 @@ func listTable(streams []foundStream) string {
 	}
 	// Writing into a string cannot fail.
 	_ = out.Flush()
+	if more := len(streams) - maxRows; more > 0 {
+		fmt.Fprintf(&b, "and %s more; --format csv and json list all\n", plural(more, "stream"))
+	}
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
@@ -69,8 +72,9 @@ func newList(w world) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "list",
 		Aliases: []string{"ls"},
-		Short:   "List the streams of every camd on this host, and the ROS 2 image topics",
-		Long: `List the streams of every camd on this host and, where a Zenoh router answers,
+		Short:   "List the streams of every camd on this host and on the network, and the ROS 2 image topics",
+		Long: `List the streams of every camd on this host and, by a Zenoh router or peers that
+are found, on the network, each with the path by which it would be had here; and
 the ROS 2 image topics that somebody publishes: those of the domain of --domain
 or $ROS_DOMAIN_ID, else of every one.`,
 		Args: NoArgs,

@@ -24,6 +24,7 @@ type notes struct {
 	program string
 	path    string // the path that was said last
 	waiting bool   // an event said that frames are waited for
+	lost    string // why the path before ended, as an event said
 
 	now     func() time.Time // nil: time.Now
 	said    float64          // events, of which some are forgotten with time
@@ -154,6 +155,12 @@ func (n *notes) event(stream string, e client.Event) {
 	case client.EventConnected:
 		if n.path == "" {
 			return
+		}
+	case client.EventDisconnected, client.EventEnded:
+		n.lost = e.Text
+	case client.EventPathChanged:
+		if n.lost != "" && strings.Contains(e.Text, n.lost) {
+			return // said as it was lost
 		}
 	case client.EventWaiting:
 		n.waiting = true

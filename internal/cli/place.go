@@ -31,7 +31,7 @@ type placeFlags struct {
 func addPlaceFlags(fs *pflag.FlagSet) *placeFlags {
 	p := &placeFlags{dir: dirFlag(fs), domain: -1}
 	p.file = fs.String("zenoh-config", "", "Zenoh session configuration, a JSON5 `file` (default: $"+config.EnvFile+")")
-	p.connect = fs.StringSlice("connect", nil, "Zenoh router to reach ROS 2 topics by, an `endpoint` (default: the configuration's, else "+client.DefaultRouter+")")
+	p.connect = fs.StringSlice("connect", nil, "Zenoh router or peer to reach other hosts and ROS 2 topics by, an `endpoint` (default: the configuration's, else "+client.DefaultRouter+", else whoever is found)")
 	fs.Var(&p.domain, "domain", "ROS domain, a `number` (default: $"+client.EnvDomain+", else 0)")
 	return p
 }
@@ -71,7 +71,7 @@ func (p *placeFlags) options() ([]client.Option, error) {
 
 // session is the configuration of Zenoh that the flags ask for.
 func (p *placeFlags) session() (*config.Config, error) {
-	c := config.New()
+	c := config.Auto()
 	getenv := os.Getenv
 	if *p.file != "" {
 		if err := c.LoadFile(strings.TrimPrefix(*p.file, "file://")); err != nil {
@@ -91,8 +91,8 @@ func (p *placeFlags) session() (*config.Config, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
-	if len(*p.connect) > 0 {
-		c.Connect.Endpoints = *p.connect
+	if err := client.NameRouters(c, *p.connect); err != nil {
+		return nil, fmt.Errorf("%w: %w", ErrConfig, err)
 	}
 	return c, nil
 }

@@ -298,9 +298,10 @@ func (r *runner) state(ctx context.Context) (negotiate.StreamInfo, bool) {
 	if err != nil {
 		return negotiate.StreamInfo{}, false
 	}
+	_, name := client.SplitHost(r.stream)
 	for _, d := range daemons {
 		for _, s := range d.Streams {
-			if s.Name == r.stream {
+			if s.Name == name {
 				return s, true
 			}
 		}

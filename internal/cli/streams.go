@@ -20,23 +20,61 @@ import (
 // foundStream is a stream and the daemon that has it.
 type foundStream struct {
 	negotiate.StreamInfo
-	Dir string `json:"dir"` // the daemon's runtime directory
+	Dir    string            `json:"dir"`               // the daemon's runtime directory, "" if it was found on the network
+	Path   negotiate.Backend `json:"path,omitempty"`    // by which it would be had here; "" = by none
+	BootID string            `json:"boot_id,omitempty"` // of the host, if it was found on the network
+	// Subscribers and Topics are what info tells, and list does not.
+	Readers []reader                   `json:"subscribers_detail,omitempty"`
+	Topics  []negotiate.AnnouncedTopic `json:"topics,omitempty"`
 }
 
 func streamsOf(daemons []client.Daemon) []foundStream {
 	var out []foundStream
 	for _, d := range daemons {
 		for _, s := range d.Streams {
-			out = append(out, foundStream{StreamInfo: s, Dir: d.Dir})
+			out = append(out, foundStream{StreamInfo: s, Dir: d.Dir, Path: negotiate.BackendSHM})
 		}
 	}
 	return out
 }
 
+// withAnnounced adds the streams of the network behind those of the daemons that
+// answered here, which announce theirs as well.
+func withAnnounced(daemons []client.Daemon, all []negotiate.Announcement) []foundStream {
+	out := streamsOf(daemons)
+	for i := range all {
+		a := &all[i]
+		if !slices.ContainsFunc(daemons, func(d client.Daemon) bool { return d.Session == a.Session }) {
+			out = append(out, remoteStream(a))
+		}
+	}
+	return out
+}
+
+// remoteStream is a stream of which the daemon cannot be reached here.
+func remoteStream(a *negotiate.Announcement) foundStream {
+	s := foundStream{StreamInfo: a.Stream, BootID: a.BootID}
+	if s.Host == "" {
+		s.Host = a.Host
+	}
+	if s.Topic != "" {
+		s.Path = negotiate.BackendCPU
+	}
+	return s
+}
+
+// called is the name by which the stream is asked for here.
+func (s foundStream) called() string {
+	if s.BootID == "" || client.ThisHost(s.BootID) || s.Host == "" {
+		return s.Name
+	}
+	return s.Host + ":" + s.Name
+}
+
 func namesOf(streams []foundStream) []string {
 	names := make([]string, 0, len(streams))
 	for _, s := range streams {
-		names = append(names, s.Name)
+		names = append(names, s.called())
 	}
 	slices.Sort(names)
 	return slices.Compact(names)
@@ -124,11 +162,10 @@ func completeStream(w world, p *placeFlags) cobra.CompletionFunc {
 		if p != nil {
 			found = p.found()
 		}
-		daemons, noDaemon := w.list(ctx, found...)
-		topics, noRouter := w.topics(ctx, found...)
-		if noDaemon != nil && noRouter != nil {
+		f := w.find(ctx, found)
+		if f.noDaemon != nil && f.noRouter != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
-		return append(namesOf(streamsOf(daemons)), namesOfTopics(published(topics))...), cobra.ShellCompDirectiveNoFileComp
+		return append(namesOf(f.streams), namesOfTopics(published(f.topics))...), cobra.ShellCompDirectiveNoFileComp
 	}
 }

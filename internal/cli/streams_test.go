@@ -54,7 +54,7 @@ func TestNothingRuns(t *testing.T) {
 		s := newFake(t)
 		s.listed = nil
 		code, stdout, stderr := s.run(t, args...)
-		if code != ExitNotFound || stdout != "" || stderr != "camsub: no camd found in /run/camd\n" {
+		if code != ExitNotFound || stdout != "" || stderr != "camsub: no camd found in /run/camd; no Zenoh router found at tcp/localhost:7447\n" {
 			t.Errorf("%v: exit %d, stdout %q, stderr %q", args, code, stdout, stderr)
 		}
 	}

@@ -5,6 +5,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 
 	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/frame"
@@ -38,6 +39,8 @@ type world struct {
 	subscribe func(ctx context.Context, stream string, opts ...client.Option) (subscription, error)
 	list      func(ctx context.Context, opts ...client.Option) ([]client.Daemon, error)
 	topics    func(ctx context.Context, opts ...client.Option) ([]client.Topic, error)
+	announced func(ctx context.Context, opts ...client.Option) ([]negotiate.Announcement, error)
+	status    func(ctx context.Context, opts ...client.Option) ([]json.RawMessage, error)
 	now       func() int64 // CLOCK_MONOTONIC in nanoseconds
 	realtime  func() int64 // CLOCK_REALTIME in nanoseconds
 }
@@ -51,10 +54,12 @@ func realWorld() world {
 			}
 			return &clientSubscription{Subscription: s}, nil
 		},
-		list:     client.List,
-		topics:   client.Topics,
-		now:      linux.Monotonic,
-		realtime: linux.Realtime,
+		list:      client.List,
+		topics:    client.Topics,
+		announced: client.Announced,
+		status:    client.Status,
+		now:       linux.Monotonic,
+		realtime:  linux.Realtime,
 	}
 }
 

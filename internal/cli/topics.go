@@ -17,13 +17,44 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-3c7e7623/camd/client"
+	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
-// topicWait bounds how long list waits for a Zenoh router that does not answer.
+// topicWait bounds how long list waits for the network.
 const topicWait = 1500 * time.Millisecond
 
-// findAll asks camd and ROS at the same time. Only when neither answers it is an
-// error: that of camd, which more people have.
+// findings are what there is: the streams of this host and of the network, and
+// the topics.
+type findings struct {
+	streams  []foundStream
+	topics   []client.Topic
+	noDaemon error // why there is none on this host
+	noRouter error // why nothing is known of the network
+}
+
+// find asks the daemons of this host, those of the network, and ROS at the same
+// time.
+func (w world) find(ctx context.Context, opts []client.Option) findings {
+	var f findings
+	var daemons []client.Daemon
+	var all []negotiate.Announcement
+	var noNetwork error
+	var both sync.WaitGroup
+	both.Go(func() { daemons, f.noDaemon = w.list(ctx, opts...) })
+	network, cancel := context.WithTimeout(ctx, topicWait)
+	defer cancel()
+	both.Go(func() { f.topics, f.noRouter = w.topics(network, opts...) })
+	both.Go(func() { all, noNetwork = w.announced(network, opts...) })
+	both.Wait()
+	f.streams = withAnnounced(daemons, all)
+	if noNetwork == nil && f.noRouter != nil && !errors.Is(f.noRouter, client.ErrConfig) && len(all) > 0 {
+		f.noRouter = nil // it does answer
+	}
+	return f
+}
+
+// findAll finds what there is for people. Only when nobody answers it is an
+// error.
 func findAll(cmd *cobra.Command, w world, opts []client.Option, verbose bool) ([]foundStream, []client.Topic, error) {
 	var mu sync.Mutex
 	var left []string // out, as the client says
@@ -32,37 +63,23 @@ func findAll(cmd *cobra.Command, w world, opts []client.Option, verbose bool) ([
 		defer mu.Unlock()
 		left = append(left, e.Text)
 	}))
-	var daemons []client.Daemon
-	var topics []client.Topic
-	var noDaemon, noRouter error
-	var both sync.WaitGroup
-	both.Go(func() { daemons, noDaemon = w.list(cmd.Context(), opts...) })
-	both.Go(func() {
-		ctx, cancel := context.WithTimeout(cmd.Context(), topicWait)
-		defer cancel()
-		topics, noRouter = w.topics(ctx, opts...)
-	})
-	both.Wait()
-	if errors.Is(noRouter, client.ErrConfig) {
-		return nil, nil, noRouter
+	f := w.find(cmd.Context(), opts)
+	if errors.Is(f.noRouter, client.ErrConfig) {
+		return nil, nil, f.noRouter
 	}
-	topics = published(topics)
-	if noDaemon != nil && noRouter != nil {
-		if verbose {
-			return nil, nil, fmt.Errorf("%w; %w", noDaemon, noRouter)
-		}
-		return nil, nil, noDaemon
+	if f.noDaemon != nil && f.noRouter != nil {
+		return nil, nil, fmt.Errorf("%w; %w", f.noDaemon, f.noRouter)
 	}
 	n := notes{out: cmd.ErrOrStderr(), program: cmd.Root().Name()}
 	for _, text := range left {
 		n.say("%s", text)
 	}
-	for _, err := range []error{noDaemon, noRouter} {
+	for _, err := range []error{f.noDaemon, f.noRouter} {
 		if verbose && err != nil {
 			n.say("%v", err)
 		}
 	}
-	return streamsOf(daemons), topics, nil
+	return f.streams, published(f.topics), nil
 }
 
 // published leaves out topics that are only subscribed to.
