@@ -33,6 +33,7 @@ bool host_pinned(u64 address, u64 bytes, bool *read_only) {
 static void take(struct pinned **at) {
 	struct pinned *p = *at;
 	*at = p->next;
+	race_forget_host(p->address, p->bytes);
 	if (p->made) // crashes whoever still uses it, and is not given to others
 		mmap((void *)(uintptr_t)p->address, up(p->bytes), PROT_NONE, MAP_FIXED | MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	run_count(p->made ? COUNT_HOST : COUNT_REGISTRATION, -1);

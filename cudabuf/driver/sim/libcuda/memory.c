@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -103,6 +104,8 @@ struct phys *phys_import(int fd, CUresult *why) {
 		free(p);
 		return NULL;
 	}
+	// It holds already, unless the descriptor was opened anew by way of /proc.
+	flock(p->fd, LOCK_SH | LOCK_NB);
 	p = phys_map(p);
 	if (!p)
 		*why = OUT_OF_MEMORY;

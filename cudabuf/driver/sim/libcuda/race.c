@@ -112,10 +112,23 @@ void race_forget(struct phys *p) {
 				o->ranges[i].phys = NULL;
 }
 
+// race_forget_host does so with host memory.
+void race_forget_host(u64 address, u64 bytes) {
+	for (struct op *o = unobserved; o; o = o->later)
+		for (int i = 0; i < o->nranges; i++) {
+			struct range *r = &o->ranges[i];
+			if (!r->device && r->address < address + bytes && address < r->address + r->bytes)
+				r->bytes = 0;
+		}
+}
+
 bool ops_touch(u64 address, u64 bytes, bool device, const char **call) {
 	for (struct op *o = unobserved; o; o = o->later)
 		for (int i = 0; i < o->nranges; i++) {
 			struct range *r = &o->ranges[i];
+			struct mapping *m = device ? mapping_at(r->address) : NULL;
+			if (device && (!m || m->phys != r->phys))
+				continue; // it used what was mapped there before
 			if (r->device == device && r->address < address + bytes && address < r->address + r->bytes) {
 				*call = o->call;
 				return true;

@@ -220,3 +220,20 @@ void run_disclaim_gpu(int gpu) {
 		close(gpu_fd[gpu]);
 	gpu_fd[gpu] = 0;
 }
+
+// at_end tells what is left when the program ends by exit. One that ends
+// otherwise leaves the counts in its file.
+__attribute__((destructor)) static void at_end(void) {
+	static const char *const what[COUNTS] = {"contexts", "streams", "events", "handles of memory", "reservations of addresses", "mappings",
+		"pieces of device memory", "host allocations", "registrations of host memory"};
+	char left[512] = "";
+	if (!page || page->pid != (u32)getpid())
+		return;
+	for (size_t i = 0, n = 0; i < COUNTS && n < sizeof left; i++) {
+		int count = atomic_load(&page->counts[i]);
+		if (count)
+			n += (size_t)snprintf(left + n, sizeof left - n, "%s%d %s", n ? ", " : "", count, what[i]);
+	}
+	if (*left)
+		report("S38", "exit", "left: %s", left);
+}

@@ -247,6 +247,7 @@ void race_enter(struct op *op, const u64 *clock);
 void race_observe(const u64 *clock); // the host knows that these are done
 void race_observe_all(struct context *c);
 void race_forget(struct phys *p); // when it goes away
+void race_forget_host(u64 address, u64 bytes);
 bool ops_touch(u64 address, u64 bytes, bool device, const char **call);
 
 // shared.c: what lies behind memory in its file, for all who share it.
