@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/seed-3c7e7623/camd/calib"
+	"github.com/seed-3c7e7623/camd/internal/daemon"
 )
 
 func write(t *testing.T, name, text string) string {
@@ -55,6 +56,75 @@ func TestSessionSettings(t *testing.T) {
 				t.Errorf("endpoints (-want +got):\n%s lease %v, want %s; exit on failure %v", diff, s.Transport.Lease, c.lease, s.Connect.ExitOnFailure)
 			}
 		})
+	}
+}
+
+// Who a session is, and where it listens: Zenoh's own file and variables replace
+// what is built in, and the keys of camd those.
+func TestSessionModes(t *testing.T) {
+	ros := write(t, "ros.json5", `{mode: "peer", connect: {endpoints: ["tcp/localhost:7447"]}, listen: {endpoints: ["tcp/localhost:0"]}, scouting: {multicast: {enabled: false}}}`)
+	plain := write(t, "plain.json5", `{transport: {link: {tx: {lease: 7000}}}}`)
+	strict := write(t, "strict.json5", `{mode: "client", connect: {exit_on_failure: true}}`)
+	anywhere := []string{"tcp/[::]:0"}
+	for _, c := range []struct {
+		name            string
+		in              Input
+		mode            string
+		connect, listen []string
+		multicast, must bool
+	}{
+		{"nothing said", Input{}, "auto", []string{DefaultRouter}, anywhere, true, false},
+		{"client", Input{Set: []string{"zenoh.mode=client"}}, "client", []string{DefaultRouter}, nil, true, false},
+		{"peer", Input{Set: []string{"zenoh.mode=peer"}}, "peer", nil, anywhere, true, false},
+		{"peer of somebody", Input{Set: []string{"zenoh.mode=peer", "zenoh.connect=tcp/a:1", "zenoh.listen=tcp/127.0.0.1:0"}}, "peer", []string{"tcp/a:1"}, []string{"tcp/127.0.0.1:0"}, true, false},
+		{"as ROS has it", Input{Environ: []string{"ZENOH_SESSION_CONFIG_URI=" + ros}}, "peer", []string{DefaultRouter}, []string{"tcp/localhost:0"}, false, false},
+		{"mode over the file", Input{Environ: []string{"ZENOH_SESSION_CONFIG_URI=" + ros}, Set: []string{"zenoh.mode=client"}}, "client", []string{DefaultRouter}, []string{"tcp/localhost:0"}, false, false},
+		{"file without a mode", Input{Set: []string{"zenoh.config=" + plain}}, "auto", []string{DefaultRouter}, anywhere, true, false},
+		{"override", Input{Environ: []string{`ZENOH_CONFIG_OVERRIDE=mode="client"`}}, "client", []string{DefaultRouter}, nil, true, false},
+		{"file that must connect", Input{Set: []string{"zenoh.config=" + strict}}, "client", []string{DefaultRouter}, nil, true, true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			s, err := load(t, c.in).Session()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if s.Mode != c.mode || s.Scout.Multicast != c.multicast || s.Connect.ExitOnFailure != c.must || s.ListenExitOnFailure {
+				t.Errorf("mode %s, multicast %v, must connect %v, must listen %v", s.Mode, s.Scout.Multicast, s.Connect.ExitOnFailure, s.ListenExitOnFailure)
+			}
+			if diff := cmp.Diff(c.connect, s.Connect.Endpoints); diff != "" {
+				t.Errorf("connect (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(c.listen, s.Listen); diff != "" {
+				t.Errorf("listen (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAccessSettings(t *testing.T) {
+	c := load(t, Input{
+		Name: "x.yaml", Data: []byte("zenoh:\n  access:\n    publish: [front/*, /diagnostics]\n    announce: []\n"),
+		Environ: []string{"CAMD_ZENOH_ACCESS_ANSWER=a/*, b/**"},
+	})
+	want := daemon.Access{
+		Publish: daemon.Rules{"front/*", "/diagnostics"}, Announce: daemon.Rules{}, Answer: daemon.Rules{"a/*", "b/**"}, Accept: daemon.Rules{"**"},
+	}
+	if diff := cmp.Diff(want, c.Zenoh.Access.Daemon()); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for in, text := range map[string]string{
+		"zenoh: {access: {publish: [fr*nt]}}":       `x.yaml:1:27: zenoh.access.publish: "fr*nt": invalid key expression`,
+		"zenoh: {access: {announce: /a/b}}":         `x.yaml:1:28: zenoh.access.announce: "/a/b": a topic of ROS 2; want a stream, for example front/*`,
+		"zenoh: {access: {anounce: [a]}}":           `x.yaml:1:18: unknown key "zenoh.access.anounce", did you mean announce?`,
+		"zenoh: {mode: router}":                     `x.yaml:1:15: zenoh.mode: "router": want one of auto, client, peer`,
+		"zenoh: {mode: client, listen: tcp/a.b:70}": "x.yaml:1:31: zenoh.listen: has no effect with zenoh.mode: client",
+		"zenoh: {listen: nonsense}":                 "x.yaml:1:17: zenoh.listen: ",
+		"zenoh: {access: [a]}":                      "zenoh.access is a group of keys: publish, announce, answer, accept",
+	} {
+		_, err := Load(Input{Name: "x.yaml", Data: []byte(in)})
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%s:\n%v\nwant %s", in, err, text)
+		}
 	}
 }
 
