@@ -30,10 +30,7 @@ type results struct {
 	number  int32
 	flag    int32
 	text    [256]byte
-
-	prop   allocationProp
-	access accessDesc
-	copy   memcpy2D
+	copy    memcpy2D
 }
 
 // result calls a function.
@@ -44,7 +41,6 @@ func (c *caller) result(s symbol, args ...uintptr) Result {
 	}
 	n := copy(c.args[:], args)
 	r := Result(int32(f.Call(c.args[:n])))
-	c.host = nil
 	runtime.KeepAlive(c)
 	return r
 }

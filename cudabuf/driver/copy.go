@@ -6,6 +6,7 @@ package driver
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"unsafe"
 
 	"github.com/seed-3c7e7623/camd/internal/dl"
@@ -25,8 +26,7 @@ func (t *Thread) HtoD(dst Ptr, src []byte, s Stream) error {
 	if len(src) == 0 {
 		return nil
 	}
-	t.host = src // on the heap then, where it does not move
-	return t.do(fnMemcpyHtoDAsync2, uintptr(dst), dl.Address(&src[0]), uintptr(len(src)), uintptr(s))
+	return t.with(src, fnMemcpyHtoDAsync2, uintptr(dst), dl.Address(&src[0]), uintptr(len(src)), uintptr(s))
 }
 
 // DtoH queues a copy from the device that fills dst.
@@ -34,8 +34,7 @@ func (t *Thread) DtoH(dst []byte, src Ptr, s Stream) error {
 	if len(dst) == 0 {
 		return nil
 	}
-	t.host = dst
-	return t.do(fnMemcpyDtoHAsync2, dl.Address(&dst[0]), uintptr(src), uintptr(len(dst)), uintptr(s))
+	return t.with(dst, fnMemcpyDtoHAsync2, dl.Address(&dst[0]), uintptr(src), uintptr(len(dst)), uintptr(s))
 }
 
 // DtoD queues a copy within the device.
@@ -70,6 +69,9 @@ func (t *Thread) Copy2D(c *Copy2D, s Stream) error {
 	if err := c.check(); err != nil {
 		return err
 	}
+	if err := t.claim(fnMemcpy2DAsync2); err != nil {
+		return err
+	}
 	m := &t.out.copy
 	*m = memcpy2D{
 		SrcMemoryType: memoryDevice, SrcDevice: c.SrcDevice, SrcPitch: uintptr(c.SrcPitch),
@@ -77,14 +79,18 @@ func (t *Thread) Copy2D(c *Copy2D, s Stream) error {
 		WidthInBytes: uintptr(c.Width), Height: uintptr(c.Height),
 	}
 	if c.SrcHost != nil {
-		t.host = c.SrcHost
+		t.host = c.SrcHost // on the heap, where it does not move
 		m.SrcMemoryType, m.SrcHost, m.SrcDevice = memoryHost, dl.Address(unsafe.SliceData(c.SrcHost)), 0
 	}
 	if c.DstHost != nil {
 		t.host = c.DstHost
 		m.DstMemoryType, m.DstHost, m.DstDevice = memoryHost, dl.Address(unsafe.SliceData(c.DstHost)), 0
 	}
-	return t.do(fnMemcpy2DAsync2, dl.Address(m), uintptr(s))
+	r := t.result(fnMemcpy2DAsync2, dl.Address(m), uintptr(s))
+	runtime.KeepAlive(c) // both ends may be host memory
+	t.host = nil
+	t.state.Store(working)
+	return failed(fnMemcpy2DAsync2, r)
 }
 
 func (c *Copy2D) check() error {

@@ -53,8 +53,7 @@ func (t *Thread) HostRegister(b []byte, readOnly bool) error {
 	if readOnly {
 		flags |= hostRegisterReadOnly
 	}
-	t.host = b // on the heap then, where it does not move
-	return t.do(fnMemHostRegister2, dl.Address(unsafe.SliceData(b)), uintptr(len(b)), flags)
+	return t.with(b, fnMemHostRegister2, dl.Address(unsafe.SliceData(b)), uintptr(len(b)), flags)
 }
 
 // HostUnregister undoes HostRegister, before the memory is unmapped. It may wait
@@ -77,7 +76,6 @@ type PointerInfo struct {
 func (t *Thread) PointerInfo(p Ptr) (PointerInfo, error) {
 	var values [4]uint64
 	for i, attribute := range [len(values)]uintptr{pointerMemoryType, pointerBufferID, pointerDeviceOrdinal, pointerHandleTypes} {
-		t.out.address = 0 // most are of 32 bits
 		if err := t.do(fnPointerGetAttribute, dl.Address(&t.out.address), attribute, uintptr(p)); err != nil {
 			return PointerInfo{}, err
 		}
@@ -88,6 +86,7 @@ func (t *Thread) PointerInfo(p Ptr) (PointerInfo, error) {
 	}
 	return PointerInfo{
 		Base: Ptr(t.out.address), Bytes: int64(t.out.size),
-		Host: values[0] == memoryHost, BufferID: values[1], Device: int(int32(values[2])), PosixFD: values[3]&handlePosixFD != 0,
+		// But for the identity they are of 32 bits; all our processors have the low ones first.
+		Host: uint32(values[0]) == memoryHost, BufferID: values[1], Device: int(int32(values[2])), PosixFD: values[3]&handlePosixFD != 0,
 	}, nil
 }

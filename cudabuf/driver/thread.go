@@ -33,8 +33,13 @@ type Thread struct {
 
 	caller
 	handle int32 // CUdevice
-	state  atomic.Uint32
-	calls  atomic.Uint64
+	// All memory that is made or asked about here: on the device, to be exported as
+	// a file descriptor.
+	prop                allocationProp
+	readOnly, readWrite accessDesc
+
+	state atomic.Uint32
+	calls atomic.Uint64
 
 	mu     sync.Mutex // one Do at a time
 	closed bool       // guarded by mu
@@ -208,6 +213,10 @@ func (t *Thread) enter() error {
 		return err
 	}
 	t.handle = t.out.number
+	here := memLoc{Kind: locationDevice, ID: t.handle}
+	t.prop = allocationProp{AllocType: allocationPinned, HandleTypes: handlePosixFD, Location: here}
+	t.readOnly = accessDesc{Location: here, Flags: accessRead}
+	t.readWrite = accessDesc{Location: here, Flags: accessReadWrite}
 	dev := uintptr(t.handle)
 	// Flags are for who comes first: another library of the process may use the
 	// context already.
@@ -243,13 +252,22 @@ func (t *Thread) leave() error {
 	return nil
 }
 
-// query calls a function if this is the time for it.
-func (t *Thread) query(s symbol, args ...uintptr) (Result, error) {
+// claim takes the thread's memory for arguments and results, if this is the
+// time for a call.
+func (t *Thread) claim(s symbol) error {
 	if !t.state.CompareAndSwap(working, calling) {
-		return 0, t.misuse(s)
+		return t.misuse(s)
+	}
+	t.calls.Add(1)
+	return nil
+}
+
+// query calls a function.
+func (t *Thread) query(s symbol, args ...uintptr) (Result, error) {
+	if err := t.claim(s); err != nil {
+		return 0, err
 	}
 	r := t.result(s, args...)
-	t.calls.Add(1)
 	t.state.Store(working)
 	return r, nil
 }
@@ -260,6 +278,19 @@ func (t *Thread) do(s symbol, args ...uintptr) error {
 	if err != nil {
 		return err
 	}
+	return failed(s, r)
+}
+
+// with is do for functions that are given the address of host memory: kept
+// here, it is on the heap, where it does not move.
+func (t *Thread) with(host []byte, s symbol, args ...uintptr) error {
+	if err := t.claim(s); err != nil {
+		return err
+	}
+	t.host = host
+	r := t.result(s, args...)
+	t.host = nil
+	t.state.Store(working)
 	return failed(s, r)
 }
 

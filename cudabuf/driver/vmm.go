@@ -12,20 +12,10 @@ import (
 // Handle is physical device memory that can be mapped and exported.
 type Handle uint64
 
-// prop describes all memory that is made or asked for here: on the thread's
-// device, exported as a file descriptor.
-func (t *Thread) prop() uintptr {
-	t.out.prop = allocationProp{
-		AllocType: allocationPinned, HandleTypes: handlePosixFD,
-		Location: memLoc{Kind: locationDevice, ID: t.handle},
-	}
-	return dl.Address(&t.out.prop)
-}
-
 // Granularity is what the sizes of MemCreate, Reserve and Map are multiples of:
 // mostly 2 MiB.
 func (t *Thread) Granularity() (int64, error) {
-	err := t.do(fnMemGetAllocationGranularity, dl.Address(&t.out.size), t.prop(), granularityMinimum)
+	err := t.do(fnMemGetAllocationGranularity, dl.Address(&t.out.size), dl.Address(&t.prop), granularityMinimum)
 	if err != nil {
 		return 0, err
 	}
@@ -35,7 +25,7 @@ func (t *Thread) Granularity() (int64, error) {
 // MemCreate is physical memory of the device, not cleared, not mapped. It lives
 // until every handle, descriptor and mapping of it is gone, in all processes.
 func (t *Thread) MemCreate(bytes int64) (Handle, error) {
-	if err := t.do(fnMemCreate, dl.Address(&t.out.address), uintptr(bytes), t.prop(), 0); err != nil {
+	if err := t.do(fnMemCreate, dl.Address(&t.out.address), uintptr(bytes), dl.Address(&t.prop), 0); err != nil {
 		return 0, err
 	}
 	return Handle(t.out.address), nil
@@ -69,11 +59,11 @@ func (t *Thread) Unmap(p Ptr, bytes int64) error { return t.do(fnMemUnmap, uintp
 // SetAccess lets the thread's device read mapped memory, and write it with
 // readWrite.
 func (t *Thread) SetAccess(p Ptr, bytes int64, readWrite bool) error {
-	t.out.access = accessDesc{Location: memLoc{Kind: locationDevice, ID: t.handle}, Flags: accessRead}
+	access := &t.readOnly
 	if readWrite {
-		t.out.access.Flags = accessReadWrite
+		access = &t.readWrite
 	}
-	return t.do(fnMemSetAccess, uintptr(p), uintptr(bytes), dl.Address(&t.out.access), 1)
+	return t.do(fnMemSetAccess, uintptr(p), uintptr(bytes), dl.Address(access), 1)
 }
 
 // ExportFD is a new file descriptor for the memory, close-on-exec, the caller's
@@ -83,7 +73,6 @@ func (t *Thread) ExportFD(h Handle) (int, error) {
 	// documented.
 	syscall.ForkLock.RLock()
 	defer syscall.ForkLock.RUnlock()
-	t.out.number = -1
 	if err := t.do(fnMemExportToShareableHandle, dl.Address(&t.out.number), uintptr(h), handlePosixFD, 0); err != nil {
 		return -1, err
 	}

@@ -96,7 +96,7 @@ void run_disclaim_gpu(int gpu);
 
 struct context {
 	int device, retained;
-	bool dead;
+	_Atomic(bool) dead;
 };
 
 enum need { NEED_NOTHING, NEED_INIT, NEED_CONTEXT, NEED_CONTEXT_EVEN_LOST };

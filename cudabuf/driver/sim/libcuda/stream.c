@@ -16,7 +16,7 @@ struct stream {
 	struct op *head, **tail;
 	u64 last, finished; // numbers of operations: given to it, done
 	u64 clock[MAX_STREAMS]; // what the next operation comes after
-	u64 random;
+	u64 random, whims; // the worker's, and the callers' with G held
 	int teases;
 	pthread_cond_t work;
 };
@@ -117,6 +117,7 @@ static CUresult start(struct context *c, struct stream **out) {
 	s->finished = s->last = seq;
 	memset(s->clock, 0, sizeof s->clock);
 	s->random = conf.seed * 1000003 + (u64)s->slot * 7919 + s->generation;
+	s->whims = ~s->random;
 	// Signals are for the program's own threads.
 	sigset_t every, before;
 	sigfillset(&every);
@@ -280,7 +281,7 @@ static void prepare(struct op *op, struct stream *s) {
 		memcpy(op->record->clock, s->clock, sizeof s->clock);
 		op->record->clock[s->slot] = op->seq;
 		op->record->context = s->context;
-		op->record->teases = conf.delay == DELAY_NONE ? 0 : (int)(chance(&s->random) % 3);
+		op->record->teases = conf.delay == DELAY_NONE ? 0 : (int)(chance(&s->whims) % 3);
 	} else if (op->kind == OP_WAIT) {
 		for (int i = 0; i < MAX_STREAMS; i++)
 			if (op->record->clock[i] > s->clock[i])
@@ -310,7 +311,7 @@ CUresult op_enqueue(struct op *op, CUstream h) {
 		op->breaks = code;
 	prepare(op, s);
 	s->last = op->seq;
-	s->teases = conf.delay == DELAY_NONE ? 0 : (int)(chance(&s->random) % 3);
+	s->teases = conf.delay == DELAY_NONE ? 0 : (int)(chance(&s->whims) % 3);
 	race_enter(op, s->clock);
 	*s->tail = op;
 	s->tail = &op->next;
