@@ -69,7 +69,6 @@ type rig struct {
 	listener   *negotiate.Listener
 	log        logText
 	quarantine negotiate.Quarantine
-	clock      atomic.Int64
 	generation atomic.Uint64
 	epoch      uint64
 	sequence   uint64

@@ -241,7 +241,7 @@ func TestEpochWithPixelsElsewhere(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer memory.Close()
+	t.Cleanup(func() { _ = memory.Close() })
 	rg.Backend = negotiate.BackendCUDA
 	rg.SetEpoch(&Epoch{Ring: r, Device: device, Probe: extra, Memory: func() (int, error) {
 		return unix.FcntlInt(memory.Fd(), unix.F_DUPFD_CLOEXEC, 0)
