@@ -336,4 +336,15 @@ func TestCostOfReading(t *testing.T) {
 	if calls := th[0].Calls() - before; calls != frames*2 {
 		t.Errorf("%d calls to mark %d frames on two streams", calls, frames)
 	}
+	h, err := p.Open(l)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.Uses(s[0]) {
+		t.Error("a frame has the streams of the one before")
+	}
+	if err := h.Close(); err != nil || th[0].Calls() != before+frames*2 {
+		t.Errorf("a frame that is not read costs %d calls: %v", th[0].Calls()-before-frames*2, err)
+	}
+	<-l.back
 }

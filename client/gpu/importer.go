@@ -4,9 +4,9 @@
 package gpu
 
 import (
+	"errors"
 	"fmt"
 	"io"
-	"runtime"
 	"slices"
 	"sync"
 	"unsafe"
@@ -86,19 +86,22 @@ func (m *memory) ReadAt(dst []byte, offset int64) error {
 	if offset < 0 || int64(len(dst)) > m.memory.Bytes()-offset {
 		return fmt.Errorf("%w: %d bytes at %d of %d", driver.ErrBadCopy, len(dst), offset, m.memory.Bytes())
 	}
-	buffer := make([]byte, len(dst)) // on the heap
 	t := m.engine.watch
 	err := m.engine.note(t.Do(func() error {
-		if err := t.DtoH(buffer, m.memory.Base()+driver.Ptr(offset), m.engine.side); err != nil {
+		buffer, err := t.HostAlloc(max(len(dst), 1))
+		if err != nil {
 			return err
 		}
-		return t.StreamSync(m.engine.side)
+		err = t.DtoH(buffer[:len(dst)], m.memory.Base()+driver.Ptr(offset), m.engine.side)
+		if err == nil {
+			err = t.StreamSync(m.engine.side)
+		}
+		copy(dst, buffer)
+		return errors.Join(err, t.HostFree(buffer))
 	}))
-	runtime.KeepAlive(buffer)
 	if err != nil {
 		return &Error{reasonOf(err), err}
 	}
-	copy(dst, buffer)
 	return nil
 }
 
