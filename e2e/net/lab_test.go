@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync/atomic"
 	"syscall"
 	"testing"
 )
@@ -26,8 +27,7 @@ func run(line string, args ...any) error {
 
 // lab is a set of hosts.
 type lab struct {
-	t    testing.TB
-	made int
+	t testing.TB
 }
 
 // prefix begins the names of our network namespaces, before a process id.
@@ -43,17 +43,18 @@ func newLab(t testing.TB) *lab {
 	if os.Geteuid() != 0 {
 		skip("network namespaces need root")
 	}
-	for _, tool := range []string{"ip", "tc", "mount"} {
+	for _, tool := range []string{"ip", "tc", "mount", "setpriv"} {
 		if _, err := exec.LookPath(tool); err != nil {
-			skip("%v (packages iproute2, mount)", err)
+			skip("%v (packages iproute2, mount, util-linux)", err)
 		}
 	}
 	l := &lab{t: t}
 	l.sweep()
-	if err := run("ip netns add %s%d", prefix, os.Getpid()); err != nil {
+	probe := fmt.Sprintf("%s%d-%d", prefix, os.Getpid(), next())
+	if err := run("ip netns add %s", probe); err != nil {
 		skip("no network namespaces: %v", err)
 	}
-	_ = run("ip netns del %s%d", prefix, os.Getpid())
+	_ = run("ip netns del %s", probe)
 	return l
 }
 
@@ -86,6 +87,7 @@ type host struct {
 	run      string // what is /run there
 	boot     string // file with the boot id
 	pids     bool   // each program has process ids of its own
+	user     string // who runs programs there; "": root
 }
 
 // host makes one, without any link yet.
@@ -114,10 +116,10 @@ func (l *lab) host(name string) *host {
 	return h
 }
 
-var made int
+var made atomic.Int64
 
 // next is a number that no other host of this process has.
-func next() int { made++; return made }
+func next() int { return int(made.Add(1)) }
 
 // container is a host's second set of namespaces: network, mounts, names and
 // process ids are others, the kernel is the same.
@@ -131,12 +133,13 @@ func (h *host) container(name string) *host {
 // enter makes a program's own view of the file system and goes on with it.
 // What is mounted is seen by that program alone: ip netns exec saw to it.
 const enter = `
-name=$1 run=$2 boot=$3 pids=$4; shift 4
+name=$1 run=$2 boot=$3 pids=$4 user=$5; shift 5
 hostname "$name"
 mount --bind "$run" /run
 [ ! -d /tmp/camd-0 ] || mount -t tmpfs tmpfs /tmp/camd-0
 [ -z "$pids" ] || mount -t proc proc /proc
 mount --bind "$boot" /proc/sys/kernel/random/boot_id
+[ -z "$user" ] || exec setpriv --reuid "$user" --regid "$user" --clear-groups "$@"
 exec "$@"
 `
 
@@ -154,7 +157,7 @@ func (h *host) startWith(env []string, line ...string) *process {
 	if h.pids {
 		pids, flags = "own", flags|syscall.CLONE_NEWPID
 	}
-	args := append([]string{"netns", "exec", h.ns, "sh", "-ec", enter, "sh", h.name, h.run, h.boot, pids}, line...)
+	args := append([]string{"netns", "exec", h.ns, "sh", "-ec", enter, "sh", h.name, h.run, h.boot, pids, h.user}, line...)
 	cmd := exec.Command("ip", args...)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Cloneflags: flags}
 	cmd.Env = append([]string{"PATH=" + os.Getenv("PATH"), "HOME=/", "NO_COLOR=1"}, env...)
@@ -187,6 +190,12 @@ func (h *host) address(dev, address string) {
 func (h *host) slow(dev, rate string) {
 	h.t.Helper()
 	h.must("ip netns exec %s tc qdisc replace dev %s root tbf rate %s burst 32kb latency 150ms", h.ns, dev, rate)
+}
+
+// fast takes that back.
+func (h *host) fast(dev string) {
+	h.t.Helper()
+	h.must("ip netns exec %s tc qdisc del dev %s root", h.ns, dev)
 }
 
 // cut takes an interface down, and mend up again.

@@ -4,6 +4,7 @@
 package net
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"os/exec"
@@ -13,12 +14,21 @@ import (
 	"go.uber.org/goleak"
 )
 
-// camd and camsub are the programs under test.
-var camd, camsub string
+var (
+	// camd and camsub are the programs under test.
+	camd, camsub string
+	// soak runs longer, and holds what a busy machine does not keep.
+	soak = os.Getenv("CAMD_SOAK") != ""
+)
 
 func TestMain(m *testing.M) {
 	if os.Getenv(watcherVariable) != "" {
 		os.Exit(watcherMain(os.Args[1:]))
+	}
+	// Most tests wait most of the time: more of them run at once than there are
+	// processors.
+	if err := flag.Set("test.parallel", "4"); err != nil {
+		panic(err)
 	}
 	code, err := runTests(m)
 	if err != nil {

@@ -19,7 +19,8 @@ type daemon struct {
 	h *host
 }
 
-// camd starts it with cameras, and more arguments, and waits until they run.
+// camd starts it with cameras, and more arguments, and waits until they run
+// and are published.
 func (h *host) camd(cameras []string, more ...string) *daemon {
 	h.t.Helper()
 	line := append([]string{camd, "run"}, more...)
@@ -37,6 +38,7 @@ func (h *host) camd(cameras []string, more ...string) *daemon {
 		}
 		return len(st.Streams) >= len(cameras), fmt.Sprintf("%d streams", len(st.Streams))
 	})
+	d.says("published for ROS 2") // to others it is there from then on
 	h.t.Cleanup(func() {
 		if d.ended() {
 			d.t.Errorf("camd had ended by itself (%v)", d.cmd.ProcessState)
@@ -75,6 +77,27 @@ func (d *daemon) status() status {
 	return all[0]
 }
 
+// keepsUp holds that those who read the camera in shared memory were handed every
+// frame, whatever the network does.
+func (d *daemon) keepsUp() {
+	d.t.Helper()
+	n := 0
+	for _, s := range d.status().Streams {
+		for _, c := range s.Subscribers {
+			if c.Backend != "shm" {
+				continue
+			}
+			n++
+			if c.Skipped != 0 {
+				d.t.Errorf("%s: a subscriber beside the camera skipped %d frames", s.Name, c.Skipped)
+			}
+		}
+	}
+	if n == 0 {
+		d.t.Error("nobody reads in shared memory")
+	}
+}
+
 // camsub runs it to its end, which must be with code 0, and returns what it
 // wrote to standard output.
 func (h *host) camsub(args ...string) string {
@@ -98,11 +121,17 @@ type watcher struct{ *process }
 // watch starts one on the host.
 func (h *host) watch(args ...string) watcher {
 	h.t.Helper()
+	return h.watchWith(nil, args...)
+}
+
+// watchWith is that with more in the environment.
+func (h *host) watchWith(env []string, args ...string) watcher {
+	h.t.Helper()
 	self, err := os.Executable()
 	if err != nil {
 		h.t.Fatal(err)
 	}
-	return watcher{h.startWith([]string{watcherVariable + "=1"}, append([]string{self}, args...)...)}
+	return watcher{h.startWith(append(env, watcherVariable+"=1"), append([]string{self}, args...)...)}
 }
 
 // frames are those taken so far, in order.

@@ -34,19 +34,20 @@ func watcherMain(args []string) int {
 	fs := flag.NewFlagSet("watcher", flag.ContinueOnError)
 	connect := fs.String("connect", "", "endpoint of Zenoh")
 	accept := fs.String("accept", "", "backends")
+	wait := fs.Bool("wait", false, "for a camd that is not there yet")
 	if err := fs.Parse(args); err != nil {
 		return 2
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGINT, syscall.SIGTERM)
 	defer stop()
-	if err := watch(ctx, fs.Arg(0), *connect, *accept); err != nil {
+	if err := watch(ctx, fs.Arg(0), *connect, *accept, *wait); err != nil {
 		fmt.Fprintln(os.Stderr, "watcher:", err)
 		return 1
 	}
 	return 0
 }
 
-func watch(ctx context.Context, stream, connect, accept string) error {
+func watch(ctx context.Context, stream, connect, accept string, wait bool) error {
 	opts := []client.Option{client.WithEvents(func(e client.Event) { fmt.Fprintf(os.Stderr, "%s: %s\n", e.Kind, e.Text) })}
 	if connect != "" {
 		c := config.Client(connect)
@@ -62,6 +63,9 @@ func watch(ctx context.Context, stream, connect, accept string) error {
 		opts = append(opts, client.WithAccept(list...))
 	}
 	sub, err := client.Subscribe(ctx, stream, opts...)
+	for wait && errors.Is(err, client.ErrNoDaemon) && ctx.Err() == nil {
+		sub, err = client.Subscribe(ctx, stream, opts...)
+	}
 	if err != nil {
 		return err
 	}
