@@ -196,6 +196,11 @@ func TestStatusFits(t *testing.T) {
 		}
 		return out
 	}
+	visited := full
+	visited.Subscribers = append([]backend.Subscriber(nil), full.Subscribers...)
+	for i := range 1000 {
+		visited.Subscribers = append(visited.Subscribers, backend.Subscriber{Backend: negotiate.BackendCPU, Host: fmt.Sprint("h", i)})
+	}
 	const room = 20000
 	cases := map[string]struct {
 		in        Status
@@ -204,6 +209,7 @@ func TestStatusFits(t *testing.T) {
 		cameras   int
 	}{
 		"small":               {Status{Streams: many(2, full), Cameras: cameras(2, "")}, false, 2, 2},
+		"many on the network": {Status{Streams: many(2, visited), Cameras: cameras(2, "")}, true, 2, 2},
 		"many subscribers":    {Status{Streams: many(20, full), Cameras: cameras(2, "")}, true, 20, 2},
 		"long problems":       {Status{Streams: many(2, stream), Cameras: cameras(20, strings.Repeat("no. ", 600))}, true, 2, 20},
 		"many streams":        {Status{Streams: many(500, full), Cameras: cameras(2, "")}, true, -1, 2},
@@ -226,6 +232,9 @@ func TestStatusFits(t *testing.T) {
 			var out Status
 			if err := json.Unmarshal(b, &out); err != nil {
 				t.Fatal(err)
+			}
+			if name == "many on the network" && len(out.Streams[0].Subscribers) != len(full.Subscribers)+16 {
+				t.Errorf("%d subscribers are left", len(out.Streams[0].Subscribers))
 			}
 			left := func(n, want, had int) bool { return n == want || want < 0 && n > 0 && n < had }
 			if out.Truncated != c.truncated || !left(len(out.Streams), c.streams, streams) || !left(len(out.Cameras), c.cameras, cams) {

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/seed-3c7e7623/camd/backend"
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
@@ -30,7 +31,7 @@ type Status struct {
 	Refused map[negotiate.Reason]uint64 `json:"refused,omitempty"`
 	Zenoh   *ZenohStatus                `json:"zenoh,omitempty"` // absent: not used
 	// Truncated is set when something was left out to fit into a message:
-	// subscribers first, then the end of long problems, then whole streams and
+	// subscribers first, those on the network before others, then the end of long problems, then whole streams and
 	// cameras.
 	Truncated bool `json:"truncated,omitempty"`
 }
@@ -147,6 +148,15 @@ func fit(st Status, room int) (json.RawMessage, error) {
 	}
 	st.Truncated = true
 	st.Streams, st.Cameras = slices.Clone(st.Streams), slices.Clone(st.Cameras)
+	// Those on the network first: anybody there can say that there are many.
+	for _, most := range []int{16, 1} {
+		for i := range st.Streams {
+			st.Streams[i].Subscribers = fewVisitors(st.Streams[i].Subscribers, most)
+		}
+		if b, err = json.Marshal(st); err != nil || len(b) <= room {
+			return b, err
+		}
+	}
 	for i := range st.Streams {
 		st.Streams[i].Subscribers, st.Streams[i].Topics = nil, nil
 	}
@@ -172,6 +182,17 @@ func fit(st Status, room int) (json.RawMessage, error) {
 			st.Cameras = st.Cameras[:m-m/8-1]
 		}
 	}
+}
+
+// fewVisitors leaves only the first of the subscribers on the network.
+func fewVisitors(list []backend.Subscriber, most int) []backend.Subscriber {
+	n := 0
+	return slices.DeleteFunc(slices.Clone(list), func(s backend.Subscriber) bool {
+		if s.Backend == negotiate.BackendCPU {
+			n++
+		}
+		return s.Backend == negotiate.BackendCPU && n > most
+	})
 }
 
 func shorten(s string) string {
