@@ -135,7 +135,7 @@ static void copy_text(char *to, size_t size, const char *from)
 
 /* ---- JSON: RFC 8259, checked as a whole before anything is looked up ---- */
 
-#define JSON_DEPTH 32
+#define JSON_DEPTH 32 /* lists and objects in each other */
 
 struct span {
 	const char *p, *end; /* one value, without space around it */
@@ -255,7 +255,7 @@ static const char *json_check_word(const char *p, const char *end, const char *w
 
 static const char *json_check_value(const char *p, const char *end, int depth)
 {
-	if (p == end || depth > JSON_DEPTH)
+	if (p == end)
 		return NULL;
 	switch (*p) {
 	case '"':
@@ -272,6 +272,8 @@ static const char *json_check_value(const char *p, const char *end, int depth)
 	default:
 		return json_check_number(p, end);
 	}
+	if (depth > JSON_DEPTH)
+		return NULL;
 	bool object = *p == '{';
 	char close = object ? '}' : ']';
 	p = json_space(p + 1, end);

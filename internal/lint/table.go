@@ -60,6 +60,7 @@ var Table = []Rule{
 	{Room: "cmd/...", Top: true},
 	{Room: "e2e/...", Top: true},
 	{Room: "benchmarks/...", Top: true},
+	{Room: "clients/...", Top: true}, // tests of clients in other languages, against all of camd
 
 	// Examples show what any program can do: only what others can import.
 	{Room: "examples/...", May: []Room{"frame", "negotiate", "convert", "zenoh/...", "ros2/...", "client", "client/gpu"}},

@@ -1,0 +1,266 @@
+/* SPDX-FileCopyrightText: The camd authors
+ * SPDX-License-Identifier: Apache-2.0
+ *
+ * selftest.c: shows the inside of camd.c to the tests in clients/c/check. It
+ * contains camd.c, so that functions and constants of that file are at hand.
+ */
+#include "camd.c"
+
+#include <dirent.h>
+
+#define SHOW(name) printf("%s %lld\n", #name, (long long)(name))
+
+static int layout(void)
+{
+	SHOW(LAYOUT_VERSION);
+	SHOW(MAX_SLOTS);
+	SHOW(CAMD_MAX_CREDIT);
+	SHOW(HDR_MAGIC);
+	SHOW(HDR_VERSION);
+	SHOW(HDR_RECORDS);
+	SHOW(HDR_SESSION);
+	SHOW(HDR_EPOCH);
+	SHOW(HDR_SLOTS);
+	SHOW(HDR_RECORD);
+	SHOW(HDR_STRIDE);
+	SHOW(HDR_PIXELS);
+	SHOW(HDR_PROBE);
+	SHOW(HDR_RETIRED);
+	SHOW(RECORD_START);
+	SHOW(PROBE_BYTES);
+	SHOW(REC_GENERATION);
+	SHOW(REC_SEQUENCE);
+	SHOW(REC_DRIVER_SEQ);
+	SHOW(REC_CAPTURE);
+	SHOW(REC_WALL);
+	SHOW(REC_READY);
+	SHOW(REC_PUBLISH);
+	SHOW(REC_BYTES);
+	SHOW(REC_FLAGS);
+	SHOW(REC_CLOCK);
+	SHOW(REC_EPOCH);
+	SHOW(REC_BREAK);
+	SHOW(RECORD_BYTES);
+	SHOW(PAGE_MAILBOX);
+	SHOW(PAGE_WAITING);
+	SHOW(PAGE_KICK);
+	SHOW(PAGE_EVICTED);
+	SHOW(PAGE_HEAD);
+	SHOW(PAGE_TAIL);
+	SHOW(PAGE_RETURNS);
+	SHOW(RETURN_SLOTS);
+	SHOW(PAGE_MIN_BYTES);
+	SHOW(WAKE_COUNT);
+	SHOW(WAKE_BYTES);
+	SHOW(RING_MAGIC);
+	return 0;
+}
+
+/* For each encoding: name, size, bits, and the planes of odd pictures. */
+static int geometry_table(void)
+{
+	for (size_t i = 0; i < sizeof encodings / sizeof encodings[0]; i++) {
+		struct epoch e = {.geometry = {.width = 7, .height = 5, .encoding = &encodings[i]}};
+		camd_frame f = {.bytes = 99};
+		e.geometry.max = compressed(&e.geometry) ? 99 : 0;
+		e.geometry.step = compressed(&e.geometry) ? 0 : row_bytes(&e.geometry) + 5;
+		describe(&f, &e);
+		printf("%s %lld %u", f.encoding, (long long)frame_bytes(&e.geometry), (unsigned)f.bits);
+		for (uint32_t p = 0; p < f.planes; p++)
+			printf(" %u/%u/%u/%u", (unsigned)f.plane[p].offset, (unsigned)f.plane[p].step, (unsigned)f.plane[p].row_bytes, (unsigned)f.plane[p].rows);
+		printf("\n");
+	}
+	return 0;
+}
+
+static void show_ring(const struct message *m)
+{
+	const struct geometry *g = &m->geometry;
+	const struct layout *l = &m->layout;
+	printf(" %lldx%lld %s step %lld | %lld slots header %lld stride %lld pixels %lld page %lld epoch %llu", (long long)g->width,
+		(long long)g->height, g->encoding->name, (long long)g->step, (long long)l->slots, (long long)l->header, (long long)l->stride,
+		(long long)l->pixels, (long long)l->page, (unsigned long long)l->epoch);
+	if (m->device.there)
+		printf(" | %s %s %lld %lld", m->device.uuid, m->device.handle, (long long)m->device.bytes, (long long)m->device.probe);
+}
+
+static void show(const struct message *m)
+{
+	switch (m->type) {
+	case M_OFFER:
+		if (m->major != PROTOCOL_MAJOR) {
+			printf("offer of version %lld", (long long)m->major);
+			return;
+		}
+		printf("offer ");
+		for (int i = 0; i < 16; i++)
+			printf("%02x", m->session[i]);
+		printf(" %s %s", m->backend, m->challenge);
+		show_ring(m);
+		printf(" | %s %s", m->reason, m->detail);
+		break;
+	case M_RECONFIG:
+		printf("reconfig %lld", (long long)m->reader);
+		show_ring(m);
+		break;
+	case M_START:
+		printf("start %lld %lld", (long long)m->reader, (long long)m->credit);
+		break;
+	case M_EVICT:
+	case M_REJECT:
+		printf("%s %s | %s", m->type == M_EVICT ? "evict" : "reject", m->reason, m->detail);
+		break;
+	case M_BYE:
+		printf("bye %s", m->reason);
+		break;
+	case M_OTHER:
+		printf("other");
+		break;
+	case M_UNKNOWN:
+		printf("unknown");
+		break;
+	}
+}
+
+/* Reads packets, each behind its length of 4 bytes, most significant first, and
+ * answers each with a line: whether it is JSON (0 or 1), then the message or what
+ * is wrong with it. A packet lies in memory of just its size. */
+static int parse(void)
+{
+	unsigned char head[4];
+	while (fread(head, 1, 4, stdin) == 4) {
+		size_t n = (size_t)head[0] << 24 | (size_t)head[1] << 16 | (size_t)head[2] << 8 | head[3];
+		char *packet = malloc(n + (n == 0)), why[256];
+		struct message m;
+		struct span v;
+		if (packet == NULL || fread(packet, 1, n, stdin) != n)
+			return 1;
+		printf("%d ", json_open(packet, n, &v));
+		if (read_message(packet, n, &m, why, sizeof why))
+			show(&m);
+		else
+			printf("bad %s", why);
+		printf("\n");
+		fflush(stdout);
+		free(packet);
+	}
+	return 0;
+}
+
+/* Hashes stdin. */
+static int hash(void)
+{
+	struct sha256 s;
+	char data[97], hex[65];
+	size_t n;
+	sha256_start(&s);
+	while ((n = fread(data, 1, sizeof data, stdin)) > 0)
+		sha256_add(&s, data, n);
+	sha256_hex(&s, hex);
+	printf("%s\n", hex);
+	return 0;
+}
+
+static int count_files(void)
+{
+	int n = 0;
+	DIR *d = opendir("/proc/self/fd");
+	while (d != NULL && readdir(d) != NULL)
+		n++;
+	if (d != NULL)
+		closedir(d);
+	return n;
+}
+
+static int count_maps(void)
+{
+	int n = 0;
+	char line[4096];
+	FILE *f = fopen("/proc/self/maps", "re");
+	while (f != NULL && fgets(line, sizeof line, f) != NULL)
+		n += strstr(line, "memfd:") != NULL;
+	if (f != NULL)
+		fclose(f);
+	return n;
+}
+
+#define MUST(condition) \
+	do { \
+		if (!(condition)) { \
+			printf("line %d: not so: %s\n", __LINE__, #condition); \
+			return 1; \
+		} \
+	} while (0)
+
+/* Uses a subscription in every way, right and wrong, and looks for what is left
+ * of it. */
+static int misuse(const char *dir, const char *stream)
+{
+	camd_options o = {.runtime_dir = dir, .credit = 2};
+	int files = 0, maps = 0;
+	for (int round = 0; round < 20; round++) {
+		camd_sub *sub = NULL;
+		camd_frame a, b, c;
+		o.wake = round % 2;
+		MUST(camd_open(&sub, stream, &o) == CAMD_OK);
+		MUST((camd_fd(sub) >= 0) == (o.wake == CAMD_WAKE_FD));
+		MUST(strcmp(camd_path(sub), "shm") == 0 && strcmp(camd_dir(sub), dir) == 0);
+		MUST(camd_next(sub, &a, 5000) == CAMD_OK && camd_valid(sub, &a) == CAMD_OK);
+		camd_frame copy = a;
+		MUST(camd_next(sub, &b, -1) == CAMD_OK && b.sequence > a.sequence);
+		MUST(camd_next(sub, &c, 5000) == CAMD_BUSY && camd_release(sub, &c) == CAMD_RELEASED);
+		MUST(camd_get_stats(sub).held == 2 && camd_poll(sub) == 0);
+		MUST(camd_release(sub, &a) == CAMD_OK && camd_release(sub, &a) == CAMD_RELEASED);
+		MUST(camd_release(sub, &copy) == CAMD_RELEASED && camd_valid(sub, &copy) == CAMD_RELEASED);
+		MUST(camd_next(sub, &c, 5000) == CAMD_OK && c.sequence > b.sequence);
+		MUST(camd_device(sub, NULL) == -1 && camd_release_on(sub, &c, NULL) == CAMD_GPU);
+		MUST(camd_valid(sub, &c) == CAMD_OK);
+		while (camd_next(sub, &a, 0) == CAMD_OK)
+			camd_release(sub, &a);
+		camd_close(sub); /* with two frames at hand */
+		if (round == 1) {
+			files = count_files();
+			maps = count_maps();
+		}
+	}
+	MUST(count_files() == files && count_maps() == maps && maps == 0);
+
+	camd_sub *sub = NULL;
+	camd_frame f;
+	o.credit = 17;
+	MUST(camd_open(&sub, stream, &o) == CAMD_INVALID && camd_next(sub, &f, 100) == CAMD_GONE);
+	MUST(camd_path(sub)[0] == 0 && camd_detail(sub)[0] != 0 && camd_poll(sub) == CAMD_GONE && camd_fd(sub) == -1);
+	camd_close(sub);
+	o.credit = 0;
+	o.accept = 4;
+	MUST(camd_open(&sub, stream, &o) == CAMD_INVALID);
+	camd_close(sub);
+	MUST(camd_open(&sub, "", NULL) == CAMD_INVALID);
+	camd_close(sub);
+	MUST(camd_open(&sub, NULL, NULL) == CAMD_INVALID);
+	camd_close(sub);
+	MUST(camd_open(NULL, stream, NULL) == CAMD_INVALID && camd_next(NULL, &f, 0) == CAMD_INVALID && camd_poll(NULL) == CAMD_INVALID);
+	camd_close(NULL);
+	MUST(camd_fd(NULL) == -1 && camd_path(NULL)[0] == 0 && camd_get_stats(NULL).taken == 0 && camd_release(NULL, &f) == CAMD_RELEASED);
+	for (int i = 0; i >= CAMD_GPU - 1; i--)
+		MUST(camd_strerror(i)[0] != 0);
+	MUST(count_files() == files && count_maps() == 0);
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+	if (strcmp(what, "layout") == 0)
+		return layout();
+	if (strcmp(what, "geometry") == 0)
+		return geometry_table();
+	if (strcmp(what, "parse") == 0)
+		return parse();
+	if (strcmp(what, "hash") == 0)
+		return hash();
+	if (strcmp(what, "misuse") == 0 && argc == 4)
+		return misuse(argv[2], argv[3]);
+	fprintf(stderr, "usage: selftest layout|geometry|parse|hash|misuse DIR STREAM\n");
+	return 2;
+}
