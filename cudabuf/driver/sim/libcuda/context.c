@@ -11,7 +11,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-enum { MAX_CONTEXTS = 64, DEPTH = 16 };
+enum { MAX_CONTEXTS = 4096, DEPTH = 16 };
 
 pthread_mutex_t G = PTHREAD_MUTEX_INITIALIZER;
 
