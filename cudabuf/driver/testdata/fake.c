@@ -13,11 +13,13 @@ typedef unsigned long word;
 static __thread word current;
 static word last[8];
 static const char *name = "";
-static int init, count = 1, retain, retained, active, pending, fail;
+static int init, count = 1, retain, retained, bound, flagged, active, pending, fail;
 
 const char *fake_name(void) { return name; }
 word fake_last(word i) { return last[i]; }
 int fake_retained(void) { return retained; }
+int fake_bound(void) { return bound; }      // threads with a context
+int fake_flagged(void) { return flagged; }  // calls that set flags
 word fake_current(void) { return current; }
 void fake_init(int code) { init = code; }
 void fake_count(int devices) { count = devices; }
@@ -59,8 +61,12 @@ int cuDevicePrimaryCtxRetain(word *out, int dev) {
 }
 int cuDevicePrimaryCtxRelease_v2(int dev) { retained--; return fail; }
 int cuDevicePrimaryCtxGetState(int dev, unsigned *flags, int *is) { *flags = 1; *is = active; return 0; }
-int cuDevicePrimaryCtxSetFlags_v2(int dev, unsigned flags) { return record("cuDevicePrimaryCtxSetFlags_v2", dev, flags, 0, 0, 0, 0); }
-int cuCtxSetCurrent(word context) { current = context; return fail; }
+int cuDevicePrimaryCtxSetFlags_v2(int dev, unsigned flags) { flagged++; return record("cuDevicePrimaryCtxSetFlags_v2", dev, flags, 0, 0, 0, 0); }
+int cuCtxSetCurrent(word context) {
+	bound += !!context - !!current;
+	current = context;
+	return fail;
+}
 int cuCtxGetStreamPriorityRange(int *least, int *greatest) { *least = 0; *greatest = -5; return 0; }
 int cuEventQuery(word ev) {
 	int r = needs_context("cuEventQuery", ev, 0, 0, 0, 0, 0);

@@ -188,6 +188,9 @@ void op_run(struct op *op, u64 *random) {
 	case OP_WAIT: await(op); break;
 	case OP_CALL:
 		pause_us(delay_us(random));
+		lock();
+		race_observe(op->record->clock); // the host is about to be told
+		unlock();
 		thread_in_callback(true);
 		op->fn(op->arg);
 		thread_in_callback(false);

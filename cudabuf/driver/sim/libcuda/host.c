@@ -72,7 +72,7 @@ API cuMemHostAlloc(void **out, size_t bytes, unsigned flags) {
 // unpin takes what begins at the address away.
 static CUresult unpin(u64 address, bool made, CUresult otherwise) {
 	const char *used = NULL;
-	bool busy = false;
+	bool busy = false, was_lost = lost();
 	CUresult r = otherwise;
 	lock();
 	for (struct pinned **at = &pinned; *at; at = &(*at)->next)
@@ -90,7 +90,7 @@ static CUresult unpin(u64 address, bool made, CUresult otherwise) {
 				break;
 			}
 	unlock();
-	if (busy && !lost())
+	if (busy && !was_lost)
 		report("S9", calling(), "%s that uses the host memory is not known to be finished", used);
 	return r;
 }

@@ -65,6 +65,7 @@ API cuMemFree_v2(CUdeviceptr address) {
 	if (!address)
 		return leave();
 	const char *used = NULL;
+	bool was_lost = lost();
 	lock();
 	struct mapping *m = plain_at(address);
 	bool inside = !m && mapping_at(address) && mapping_at(address)->phys->legacy, busy = false;
@@ -84,8 +85,8 @@ API cuMemFree_v2(CUdeviceptr address) {
 		report("S26", __func__, "%#llx is %s", address, inside ? "inside an allocation, not its start" : "no allocation: freed before, or mapped memory");
 		return INVALID_VALUE;
 	}
-	if (busy && !lost())
-		report("S24", __func__, "%s that uses the memory is not finished", used);
+	if (busy && !was_lost)
+		report("S24", __func__, "%s that uses the memory is not known to be finished", used);
 	cost_us(300);
 	return leave();
 }

@@ -277,7 +277,7 @@ void op_free(struct op *op) {
 
 // prepare adds what the stream's own state decides about the operation.
 static void prepare(struct op *op, struct stream *s) {
-	if (op->kind == OP_RECORD) {
+	if (op->kind == OP_RECORD || op->kind == OP_CALL) {
 		memcpy(op->record->clock, s->clock, sizeof s->clock);
 		op->record->clock[s->slot] = op->seq;
 		op->record->context = s->context;
@@ -357,8 +357,14 @@ API cuLaunchHostFunc(CUstream h, void (*fn)(void *), void *arg) {
 	if (!fn)
 		return INVALID_VALUE;
 	struct op *op = op_new(OP_CALL);
-	if (!op)
+	struct record *r = calloc(1, sizeof *r);
+	if (!op || !r) {
+		free(op);
+		free(r);
 		return OUT_OF_MEMORY;
+	}
+	r->refs = 1;
+	op->record = r;
 	op->fn = fn;
 	op->arg = arg;
 	return op_enqueue(op, h);

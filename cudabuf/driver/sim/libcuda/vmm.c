@@ -271,6 +271,7 @@ static void set_access(struct mapping *m, int flags) { m->access = flags; }
 NEW_API cuMemUnmap(CUdeviceptr address, size_t bytes) {
 	CALL(NEED_CONTEXT_EVEN_LOST);
 	const char *used = NULL;
+	bool was_lost = lost();
 	lock();
 	bool busy = ops_touch(address, bytes, true, &used);
 	bool done = each(address, bytes, unmap, 0);
@@ -279,8 +280,8 @@ NEW_API cuMemUnmap(CUdeviceptr address, size_t bytes) {
 		report("S27", __func__, "no row of whole mappings: %zu bytes at %#llx", bytes, address);
 		return INVALID_VALUE;
 	}
-	if (busy && !lost())
-		report("S24", __func__, "%s that uses the memory is not finished", used);
+	if (busy && !was_lost)
+		report("S24", __func__, "%s that uses the memory is not known to be finished", used);
 	cost_us(200);
 	return leave();
 }

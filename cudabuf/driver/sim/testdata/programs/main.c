@@ -96,12 +96,12 @@ int export(struct memory m) {
 }
 
 int main(int argc, char **argv) {
-	const struct program *all[] = {right, contexts, memories, streams, races};
+	const struct program *all[] = {right, contexts, memories, streams, races, profiles};
 	for (size_t i = 0; argc > 1 && i < sizeof all / sizeof *all; i++)
 		for (const struct program *p = all[i]; p->name; p++)
 			if (!strcmp(p->name, argv[1])) {
 				p->run();
-				if (!strcmp(argv[1], "leak") || all[i] == right)
+				if (!strcmp(argv[1], "leak") || all[i] == right || all[i] == profiles)
 					return 0;
 				_exit(0); // what a mistake leaves behind is no second one
 			}

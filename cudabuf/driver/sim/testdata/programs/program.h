@@ -16,6 +16,9 @@
 CUresult cuInit(unsigned);
 CUresult cuDeviceGetCount(int *);
 CUresult cuDeviceGet(CUdevice *, int);
+CUresult cuDeviceGetName(char *, int, CUdevice);
+CUresult cuDeviceGetUuid_v2(CUuuid *, CUdevice);
+CUresult cuDeviceGetAttribute(int *, int, CUdevice);
 CUresult cuDevicePrimaryCtxRetain(CUcontext *, CUdevice);
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice);
 CUresult cuCtxSetCurrent(CUcontext);
@@ -58,6 +61,7 @@ CUresult cuMemExportToShareableHandle(void *, CUhandle, int, unsigned long long)
 CUresult cuMemImportFromShareableHandle(CUhandle *, void *, int);
 CUresult cuGetProcAddress_v2(const char *, void **, int, unsigned long long, int *);
 CUresult cuIpcGetMemHandle(CUipcHandle *, CUdeviceptr);
+CUresult cudasim_thread_unbound(void);
 CUresult cuIpcOpenMemHandle_v2(CUdeviceptr *, CUipcHandle, unsigned);
 
 enum { MIB2 = 2 << 20, SOME = 256 << 10 };
@@ -79,18 +83,17 @@ void end(void);                     // the reverse
 CUmemAllocationProp prop(int handle_types);
 struct memory make(void);           // 2 MiB that can be exported, written
 struct memory make_raw(int access); // the same, not written
+int export(struct memory m);
 struct memory import(int fd, int access);
 void give_back(struct memory m);
 CUstream stream(void);
 CUevent event(void);
 unsigned char *host(unsigned char fill); // SOME bytes, page-locked
-int export(struct memory m);
-
 struct program {
 	const char *name;
 	void (*run)(void);
 };
 
-extern const struct program right[], contexts[], memories[], streams[], races[];
+extern const struct program right[], contexts[], memories[], streams[], races[], profiles[];
 
 #endif
