@@ -6,6 +6,7 @@ package cuda
 import (
 	"sync/atomic"
 
+	"github.com/seed-3c7e7623/camd/cudabuf/driver"
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
@@ -24,7 +25,7 @@ type Status struct {
 	UUID    string               `json:"uuid,omitempty"`
 	PCI     string               `json:"pci,omitempty"`
 	Memory  int64                `json:"memory_bytes,omitempty"`
-	Driver  int                  `json:"driver,omitempty"` // newest CUDA version it serves, 13000 = 13.0
+	CUDA    string               `json:"cuda,omitempty"` // newest version that the driver serves, "13.0"
 	Module  string               `json:"module,omitempty"` // version of the kernel module
 	Library string               `json:"library,omitempty"`
 	Handle  negotiate.HandleKind `json:"handle,omitempty"` // how memory goes to subscribers
@@ -43,7 +44,7 @@ func (e *Engine) Status() Status {
 		return s
 	}
 	s.GPU, s.UUID, s.PCI, s.Memory = e.device.Name, e.device.UUID.String(), e.device.PCI, e.device.Memory
-	s.Driver, s.Module, s.Library = e.driver.Version(), e.driver.ModuleVersion(), e.driver.Library()
+	s.CUDA, s.Module, s.Library = driver.VersionString(e.driver.Version()), e.driver.ModuleVersion(), e.driver.Library()
 	s.Handle = negotiate.HandleVMM
 	for _, b := range e.backends {
 		if n := b.ringBytes(); n > 0 {

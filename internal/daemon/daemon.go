@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seed-3c7e7623/camd/backend"
+	"github.com/seed-3c7e7623/camd/backend/cuda"
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/frame"
 	"github.com/seed-3c7e7623/camd/negotiate"
@@ -43,6 +44,8 @@ type Daemon struct {
 	Sources func(capture.Spec) (capture.Source, error)
 	// Network, if set, has streams published over Zenoh as well.
 	Network *Network
+	// GPU, if set, has frames offered in memory of a GPU as well.
+	GPU *GPU
 	// Ready, if set, is called once the socket answers.
 	Ready func(dir string)
 
@@ -53,8 +56,9 @@ type Daemon struct {
 	started    time.Time
 	quarantine negotiate.Quarantine
 	server     *server
-	network    *network   // nil: without
-	announcer  *announcer // nil: without
+	engine     *cuda.Engine // nil: no GPU is used
+	network    *network     // nil: without
+	announcer  *announcer   // nil: without
 
 	mu      sync.Mutex
 	ctx     context.Context // of Run; cameras added later live as long
@@ -78,6 +82,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 	d.started = time.Now()
 	d.ended = make(chan struct{}, 1)
 	d.epochs = make(map[string]uint64)
+	d.openGPU()
 	if d.Network != nil {
 		d.network = newNetwork(*d.Network, d.log)
 		d.announcer = newAnnouncer(d, d.Network.Access, d.log)

@@ -18,6 +18,8 @@ const (
 	filesCamera     = 12
 	filesSubscriber = 9
 	filesConnection = 2
+	filesDeviceRing = 4  // header and handle, twice while the format changes
+	filesDriver     = 64 // that the driver of a GPU opens for itself
 )
 
 // Bounds of the connections that are served.
@@ -32,10 +34,18 @@ const (
 // filesOf is what the cameras can need, and for how many subscribers.
 func filesOf(cameras []*camera) (files, subscribers int64) {
 	files = filesBase
+	gpu := false
 	for _, c := range cameras {
+		if c.usesGPU() {
+			gpu = true
+			files += filesDeviceRing
+		}
 		n := int64(c.limits.subscribers)
 		subscribers += n
 		files += filesCamera + filesSubscriber*n
+	}
+	if gpu {
+		files += filesDriver
 	}
 	return files, subscribers
 }

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/seed-3c7e7623/camd/backend"
+	"github.com/seed-3c7e7623/camd/backend/cuda"
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
@@ -30,6 +31,7 @@ type Status struct {
 	Streams []StreamStatus              `json:"streams"`
 	Refused map[negotiate.Reason]uint64 `json:"refused,omitempty"`
 	Zenoh   *ZenohStatus                `json:"zenoh,omitempty"` // absent: not used
+	CUDA    *cuda.Status                `json:"cuda,omitempty"`  // absent: not used
 	// Truncated is set when something was left out to fit into a message:
 	// subscribers first, those on the network before others, then the end of long problems, then whole streams and
 	// cameras.
@@ -73,6 +75,7 @@ func (d *Daemon) Status() Status {
 		st.Zenoh = d.network.status()
 		d.announcer.status(st.Zenoh)
 	}
+	st.CUDA = d.gpuStatus()
 	d.server.mu.Lock()
 	st.Refused = maps.Clone(d.server.refused)
 	d.server.mu.Unlock()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/backend"
 	"github.com/seed-3c7e7623/camd/backend/cpu"
+	"github.com/seed-3c7e7623/camd/backend/cuda"
 	"github.com/seed-3c7e7623/camd/backend/local"
 	"github.com/seed-3c7e7623/camd/backend/shm"
 	"github.com/seed-3c7e7623/camd/capture"
@@ -29,7 +30,8 @@ type stream struct {
 	camera *camera
 	output output
 	shm    *shm.Backend
-	cpu    *cpu.Backend // nil: not published over Zenoh
+	cpu    *cpu.Backend  // nil: not published over Zenoh
+	cuda   *cuda.Backend // nil: no GPU is used
 
 	generation atomic.Uint64
 
@@ -62,6 +64,7 @@ func newStream(c *camera, name string) *stream {
 	s.rarer = &rarer{decimator: decimator{period: int64(s.output.period())}}
 	s.shm = &shm.Backend{Server: local.Server{Config: s.local(negotiate.BackendSHM)}}
 	s.cpu = newCPU(c, s.name, name, s.output)
+	s.cuda = newCUDA(s)
 	return s
 }
 
@@ -78,10 +81,15 @@ func (s *stream) local(b negotiate.Backend) local.Config {
 
 // backends are the ways out, best first.
 func (s *stream) backends() []backend.Backend {
-	if s.cpu == nil {
-		return []backend.Backend{s.shm}
+	switch {
+	case s.cuda != nil && s.cpu != nil:
+		return []backend.Backend{s.cuda, s.shm, s.cpu}
+	case s.cuda != nil:
+		return []backend.Backend{s.cuda, s.shm}
+	case s.cpu != nil:
+		return []backend.Backend{s.shm, s.cpu}
 	}
-	return []backend.Backend{s.shm, s.cpu}
+	return []backend.Backend{s.shm}
 }
 
 // candidates is what can be offered now.
@@ -119,9 +127,9 @@ func (s *stream) openRing(f, out capture.Format, scaled bool) (*writer, error) {
 	first := s.writer == nil
 	s.mu.Unlock()
 
-	local := 0
+	local := s.gpuSlots()
 	if s.cpu != nil {
-		local = cpu.Credit
+		local += cpu.Credit
 	}
 	slots, budget, tight := s.camera.limits.memory(out.Held, local)
 	if need := max(out.Held, 1) + 2; slots < need {
@@ -145,6 +153,9 @@ func (s *stream) openRing(f, out capture.Format, scaled bool) (*writer, error) {
 	w := s.writer
 	s.mu.Unlock()
 	s.shm.SetRing(r) // retires the ring before
+	if s.cuda != nil {
+		s.cuda.SetRing(r)
+	}
 	if s.cpu != nil {
 		s.cpu.SetRing(r, out.Color, tight)
 	}
@@ -167,6 +178,9 @@ func (s *stream) newRing(f capture.Format, epoch uint64, slots, budget int, besi
 // close ends the stream's memory in this process.
 func (s *stream) close() {
 	s.shm.SetRing(nil)
+	if s.cuda != nil {
+		s.cuda.Close()
+	}
 	if s.cpu != nil {
 		s.cpu.Close()
 	}
@@ -319,10 +333,8 @@ func frameBytes(g frame.Geometry, said int) int {
 
 // Wanted implements capture.Demander.
 func (w *writer) Wanted() bool {
-	for _, b := range w.s.backends() {
-		if b.Wanted() {
-			return true
-		}
+	if s := w.s; s.shm.Wanted() || s.cuda != nil && s.cuda.Wanted() || s.cpu != nil && s.cpu.Wanted() {
+		return true
 	}
 	w.ring.Forget()
 	return false
@@ -347,10 +359,11 @@ type StreamStatus struct {
 	// Decimated counts the frames that max_rate left out, which are no loss.
 	Decimated uint64 `json:"decimated,omitempty"`
 	// HostCopies is user-space copies per frame on the way into the ring.
-	HostCopies float64           `json:"host_copies"`
-	AgeMS      int64             `json:"age_ms"` // of the newest frame; -1 before the first
-	Ring       *RingStatus       `json:"ring,omitempty"`
-	Topics     []cpu.TopicStatus `json:"topics,omitempty"` // of ROS 2, over Zenoh
+	HostCopies float64            `json:"host_copies"`
+	AgeMS      int64              `json:"age_ms"` // of the newest frame; -1 before the first
+	Ring       *RingStatus        `json:"ring,omitempty"`
+	DeviceRing *cuda.StreamStatus `json:"device_ring,omitempty"` // in memory of the GPU
+	Topics     []cpu.TopicStatus  `json:"topics,omitempty"`      // of ROS 2, over Zenoh
 	// Withheld is what zenoh.access keeps from others on the network: announce,
 	// answer, accept. Topics that are not published are among Topics.
 	Withheld    []string             `json:"withheld,omitempty"`
@@ -399,6 +412,9 @@ func (s *stream) status() StreamStatus {
 	out.Subscribed = s.subscribed()
 	if s.cpu != nil {
 		out.Topics = s.cpu.Topics()
+	}
+	if s.cuda != nil {
+		out.DeviceRing = s.cuda.Status()
 	}
 	if a := s.camera.d.announcer; a != nil {
 		out.Withheld = a.access.refused(s.name)
