@@ -244,12 +244,13 @@ func (t *Thread) leave() error {
 	defer t.state.Store(idle)
 	unbind := t.result(fnCtxSetCurrent, 0)
 	release := t.result(fnDevicePrimaryCtxRelease2, uintptr(t.handle))
-	for s, r := range map[symbol]Result{fnCtxSetCurrent: unbind, fnDevicePrimaryCtxRelease2: release} {
-		if r != Success && r != Deinitialized {
-			return failed(s, r)
-		}
+	if unbind != Success && unbind != Deinitialized {
+		return failed(fnCtxSetCurrent, unbind)
 	}
-	return nil
+	if release == Deinitialized {
+		return nil
+	}
+	return failed(fnDevicePrimaryCtxRelease2, release)
 }
 
 // claim takes the thread's memory for arguments and results, if this is the

@@ -5,9 +5,12 @@ package dl
 
 import (
 	"errors"
+	"fmt"
 	"os"
+	"path/filepath"
 	"runtime"
 	"strings"
+	"sync"
 	"testing"
 )
 
@@ -65,6 +68,55 @@ func TestCalls(t *testing.T) {
 		t.Errorf("snprintf: %q", got)
 	}
 	runtime.KeepAlive(out)
+}
+
+func TestFile(t *testing.T) {
+	l := libc(t)
+	getpid, err := l.Symbol("getpid")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got := File(getpid); !filepath.IsAbs(got) || !strings.HasPrefix(filepath.Base(got), "libc") {
+		t.Errorf("getpid is in %q", got)
+	}
+	if got := File(1); got != "" {
+		t.Errorf("address 1 is in %q", got)
+	}
+	for _, c := range []struct {
+		line    string
+		address uint64
+		path    string
+		in      bool
+	}{
+		{"7f0000001000-7f0000002000 r-xp 00000000 08:01 1234       /opt/with a space/libx.so.1", 0x7f0000001000, "/opt/with a space/libx.so.1", true},
+		{"7f0000001000-7f0000002000 r-xp 00000000 08:01 1234       /opt/libx.so.1", 0x7f0000002000, "", false},
+		{"7f0000001000-7f0000002000 rw-p 00000000 00:00 0 ", 0x7f0000001fff, "", true},
+		{"nonsense", 0, "", false},
+		{"", 0, "", false},
+	} {
+		if path, in := mapped(c.line, c.address); path != c.path || in != c.in {
+			t.Errorf("%q: got %q, %t", c.line, path, in)
+		}
+	}
+}
+
+// The loader's words belong to the thread that failed, and goroutines move.
+func TestWordsOfTheLoader(t *testing.T) {
+	libc(t)
+	var wg sync.WaitGroup
+	for i := range 8 {
+		name := fmt.Sprintf("libcamd-missing-%d.so", i)
+		wg.Go(func() {
+			for range 200 {
+				if _, err := Open(name); !errors.Is(err, ErrNoLibrary) || !strings.Contains(err.Error(), name+": cannot open") {
+					t.Errorf("%s: %v", name, err)
+					return
+				}
+				runtime.Gosched()
+			}
+		})
+	}
+	wg.Wait()
 }
 
 func TestStringIsBounded(t *testing.T) {
