@@ -46,6 +46,7 @@ type daemon struct {
 	taken      negotiate.Backend
 	reader     *ring.Reader
 	acked      chan struct{}
+	begun      chan struct{}
 	answers    chan *negotiate.Probe
 	hellos     chan *negotiate.Hello
 }
@@ -70,7 +71,7 @@ func newDaemon(t testing.TB, offers ...negotiate.Backend) *daemon {
 	}
 	d := &daemon{
 		t: t, dir: dir, gpu: 1, session: frame.Session{3, 1, 4}, offers: offers, rings: map[negotiate.Backend]*epoch{},
-		acked: make(chan struct{}, 8), answers: make(chan *negotiate.Probe, 64), hellos: make(chan *negotiate.Hello, 64),
+		acked: make(chan struct{}, 8), begun: make(chan struct{}, 64), answers: make(chan *negotiate.Probe, 64), hellos: make(chan *negotiate.Hello, 64),
 	}
 	d.upload = d.toGPU
 	d.startThread()
@@ -332,6 +333,7 @@ func (d *daemon) subscribed(conn *negotiate.Conn, b negotiate.Backend, e *epoch,
 		return err
 	}
 	rd.Start()
+	d.begun <- struct{}{}
 	defer func() {
 		d.mu.Lock()
 		defer d.mu.Unlock()

@@ -226,7 +226,7 @@ func pause(began time.Time) {
 
 // Close ends the use of the GPU: streams of NewStream are destroyed and the
 // context is let go of. It fails with ErrInUse, and does nothing, while there are
-// subscriptions.
+// subscriptions, and with ErrLost if the GPU failed.
 func (d *Device) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -250,5 +250,9 @@ func (d *Device) Close() error {
 		}
 		return errors.Join(errs...)
 	})
-	return errors.Join(err, e.watch.Close(), e.submit.Close())
+	err = e.note(errors.Join(err, e.watch.Close(), e.submit.Close()))
+	if lost := e.failed(); lost != nil {
+		return lost // what else was said follows from it
+	}
+	return err
 }
