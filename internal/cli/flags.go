@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,6 +18,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/client"
+	"github.com/seed-3c7e7623/camd/client/gpu"
 	"github.com/seed-3c7e7623/camd/negotiate"
 	"github.com/seed-3c7e7623/camd/ring"
 )
@@ -77,6 +79,7 @@ type pathFlags struct {
 	require *oneOf
 	wake    *oneOf
 	credit  int
+	cuda    *string // library of the driver
 	log     *LogFlags
 }
 
@@ -92,6 +95,7 @@ func addPathFlags(fs *pflag.FlagSet) *pathFlags {
 	fs.Var(p.require, "require", "fail with exit code 5 unless frames come by this backend")
 	fs.Var(p.wake, "wake", "how to be woken for a frame")
 	fs.Var((*credit)(&p.credit), "credit", fmt.Sprintf("`number` of frames to hold at a time, 1 to %d (default %d)", ring.MaxCredit, client.DefaultCredit))
+	p.cuda = fs.String("cuda-library", "", "the CUDA driver's library, a `file` or its folder, for --accept cuda (default: $"+gpu.EnvLibrary+", else the system's libcuda.so.1)")
 	fs.BoolVar(&p.wait, "wait", false, "wait for a publisher of a ROS 2 topic that nobody publishes")
 	p.log = AddLogFlags(fs, "error") // notes say what happens
 	return p
@@ -129,6 +133,18 @@ func (p *pathFlags) options(program string, stderr io.Writer) ([]client.Option, 
 		opts = append(opts, client.WithCredit(p.credit))
 	}
 	return opts, nil
+}
+
+// world is w with a GPU, where the flags accept frames in the memory of one.
+func (p *pathFlags) world(w world, stderr io.Writer) world {
+	accepted := slices.Contains(p.accept, negotiate.BackendCUDA) || p.require.value == string(negotiate.BackendCUDA)
+	if !accepted || w.onGPU == nil {
+		return w
+	}
+	w.subscribe = func(ctx context.Context, stream string, opts ...client.Option) (subscription, error) {
+		return w.onGPU(ctx, *p.cuda, p.log.Logger(stderr), stream, opts...)
+	}
+	return w
 }
 
 // backends is a flag value: names with commas between them.

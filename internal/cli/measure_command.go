@@ -31,7 +31,7 @@ func (m *measureFlags) runner(w world, cmd *cobra.Command, asked string, meter m
 		return nil, err
 	}
 	return &runner{
-		world: w, asked: asked, stream: asked, limits: m.limits, found: m.path.found(), opts: opts,
+		world: m.path.world(w, cmd.ErrOrStderr()), asked: asked, stream: asked, limits: m.limits, found: m.path.found(), opts: opts,
 		stdout: cmd.OutOrStdout(), notes: &notes{out: cmd.ErrOrStderr(), program: cmd.Root().Name()},
 		meter: meter,
 	}, nil

@@ -20,6 +20,8 @@ type measurement struct {
 	Backend    negotiate.Backend    `json:"backend"`
 	Wake       negotiate.WakeKind   `json:"wake,omitempty"`
 	Rejected   []negotiate.Rejected `json:"rejected,omitempty"` // better backends, and why not
+	GPU        string               `json:"gpu,omitempty"`      // UUID, by cuda
+	GPUName    string               `json:"gpu_name,omitempty"` // says so if it is simulated
 	Duration   float64              `json:"duration_s"`
 	Frames     uint64               `json:"frames"` // taken
 	Missed     uint64               `json:"missed"` // published between them and not taken
@@ -35,6 +37,7 @@ type measurement struct {
 func (s summary) head(command string) measurement {
 	m := measurement{
 		Command: command, Stream: s.stream, Backend: s.path.Backend, Wake: s.path.Wake, Rejected: negotiate.Better(s.path.Rejected, s.path.Backend),
+		GPU: s.path.GPU, GPUName: s.path.GPUName,
 		Duration: float64(s.tookNanos) / 1e9, Frames: s.frames, Missed: s.stats.Missed, Reconnects: s.stats.Reconnects, Ignored: s.stats.Ignored, ClockSteps: s.stats.ClockSteps,
 	}
 	if s.verifyUsed {

@@ -6,6 +6,7 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"log/slog"
 
 	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/frame"
@@ -37,6 +38,9 @@ type subscription interface {
 // world is what commands need from outside the process.
 type world struct {
 	subscribe func(ctx context.Context, stream string, opts ...client.Option) (subscription, error)
+	// onGPU is subscribe for who accepts frames in memory of a GPU; library is the
+	// driver's, "" the usual one. nil: there is only subscribe.
+	onGPU     func(ctx context.Context, library string, log *slog.Logger, stream string, opts ...client.Option) (subscription, error)
 	list      func(ctx context.Context, opts ...client.Option) ([]client.Daemon, error)
 	topics    func(ctx context.Context, opts ...client.Option) ([]client.Topic, error)
 	announced func(ctx context.Context, opts ...client.Option) ([]negotiate.Announcement, error)
