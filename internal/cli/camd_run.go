@@ -67,8 +67,8 @@ required (the daemon ends if the camera is missing; true for a single one).`,
 			return err
 		}
 		d := &daemon.Daemon{
-			Network: network,
-			Dir:     path, Cameras: specs, Version: ReadVersion("camd").Version, Log: log,
+			Network: network, GPU: cfg.CUDA.Daemon(),
+			Dir: path, Cameras: specs, Version: ReadVersion("camd").Version, Log: log,
 			Policy: negotiate.Policy{AllowUIDs: cfg.AllowUIDs, Group: negotiate.DefaultGroup},
 		}
 		return d.Run(cmd.Context())

@@ -95,6 +95,7 @@ func writeStatus(w io.Writer, st *daemon.Status, now time.Time) error {
 				b.Held, b.Credit, b.Released, b.Overwritten, b.Skipped, note)
 		}
 	}
+	writeGPU(t, st)
 	writeTopics(t, st)
 	for _, s := range st.Streams {
 		if len(s.Withheld) > 0 {

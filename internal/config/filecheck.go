@@ -17,10 +17,12 @@ import (
 const keyCameraInfo = "camera_info"
 
 // CheckFiles reads the files that the settings name: Zenoh's, with the
-// certificates and users in it, and the cameras' calibrations. It fails with [*Error].
+// certificates and users in it, and the cameras' calibrations; it looks whether the
+// library of cuda is there. It fails with [*Error].
 // Each problem has the place of the setting and, in its text, that in the file.
 func (c *Config) CheckFiles() error {
 	r := &report{lines: c.lines}
+	c.checkCUDA(r)
 	c.checkZenoh(r)
 	for _, s := range c.Settings {
 		name, key, ok := splitCamera(s.Key)

@@ -20,6 +20,11 @@ const (
 	keyAllowUIDs  = "allow_uids"
 	keyCameras    = "cameras"
 
+	keyCUDAEnabled = "cuda.enabled"
+	keyCUDALibrary = "cuda.library"
+	keyCUDADevice  = "cuda.device"
+	keyCUDAUsers   = "cuda.users"
+
 	keyZenohEnabled  = "zenoh.enabled"
 	keyZenohConfig   = "zenoh.config"
 	keyZenohOverride = "zenoh.override"
@@ -62,6 +67,7 @@ const mainStream = "color"
 func daemonKeys() []string {
 	return []string{
 		keyRuntimeDir, keyAllowUIDs, keyLogLevel, keyLogFormat,
+		keyCUDAEnabled, keyCUDALibrary, keyCUDADevice, keyCUDAUsers,
 		keyZenohEnabled, keyZenohConfig, keyZenohOverride, keyZenohMode, keyZenohConnect, keyZenohListen,
 		keyAccessPublish, keyAccessAnnounce, keyAccessAnswer, keyAccessAccept,
 		keyROSEnabled, keyROSDomain, keyROSNamespace, keyROSDiagnostics, keyROSAnyHash, keyROSEnclave,
@@ -88,7 +94,7 @@ func sharedVariables(key string) []string {
 // camera.
 func isList(path string) bool {
 	return slices.Contains([]string{
-		keyAllowUIDs, keyZenohConnect, keyZenohListen,
+		keyAllowUIDs, keyCUDAUsers, keyZenohConnect, keyZenohListen,
 		keyAccessPublish, keyAccessAnnounce, keyAccessAnswer, keyAccessAccept,
 	}, path)
 }

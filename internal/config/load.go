@@ -34,6 +34,7 @@ type Config struct {
 	LogLevel   LogLevel
 	LogFormat  LogFormat
 	AllowUIDs  UIDs
+	CUDA       CUDA
 	Zenoh      Zenoh
 	ROS2       ROS2
 	Cameras    []capture.Spec // in the order of the file, then of the flags
@@ -238,11 +239,12 @@ func nextParts(known []string, prefix string) []string {
 func (l *loader) daemon() {
 	level, format := LogLevel("info"), LogFormat("text")
 	l.cfg.LogLevel, l.cfg.LogFormat = level, format
-	l.cfg.Zenoh, l.cfg.ROS2 = usualZenoh(), usualROS2()
-	z, r := &l.cfg.Zenoh, &l.cfg.ROS2
+	l.cfg.CUDA, l.cfg.Zenoh, l.cfg.ROS2 = usualCUDA(), usualZenoh(), usualROS2()
+	g, z, r := &l.cfg.CUDA, &l.cfg.Zenoh, &l.cfg.ROS2
 	values := map[string]value{
 		keyRuntimeDir: &l.cfg.RuntimeDir, keyAllowUIDs: &l.cfg.AllowUIDs,
 		keyLogLevel: &l.cfg.LogLevel, keyLogFormat: &l.cfg.LogFormat,
+		keyCUDAEnabled: &g.Enabled, keyCUDALibrary: &g.Library, keyCUDADevice: &g.Device, keyCUDAUsers: &g.Users,
 		keyZenohEnabled: &z.Enabled, keyZenohMode: &z.Mode, keyZenohConnect: &z.Connect, keyZenohListen: &z.Listen,
 		keyZenohConfig: &z.Config, keyZenohOverride: &z.Override,
 		keyAccessPublish: &z.Access.Publish, keyAccessAnnounce: &z.Access.Announce, keyAccessAnswer: &z.Access.Answer, keyAccessAccept: &z.Access.Accept,

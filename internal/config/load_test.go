@@ -169,7 +169,7 @@ func TestProblems(t *testing.T) {
 		{"JPEG of a stream", "cameras:\n  a:\n    kind: pattern\n    streams: {color: {jpeg: {quality: 101}}}", "x.yaml:4:39: ", "camera a: streams.color: option jpeg.quality=101: want a whole number from 1 to 100"},
 		{"unknown key of a group of a stream", "cameras:\n  a:\n    kind: pattern\n    streams: {color: {jpeg: {qualty: 1}}}", "x.yaml:4:30: ", "did you mean jpeg.quality?"},
 		{"backend misspelt", "cameras:\n  a:\n    kind: pattern\n    backends: [smh]", "x.yaml:4:15: ", "did you mean shm?"},
-		{"unknown and far", "zebra: 1", "x.yaml:1:1: ", "known are allow_uids, cameras, log, ros2, runtime_dir, zenoh"},
+		{"unknown and far", "zebra: 1", "x.yaml:1:1: ", "known are allow_uids, cameras, cuda, log, ros2, runtime_dir, zenoh"},
 		{"unknown key of a camera", "cameras:\n  a:\n    kind: pattern\n    siz: 1x1", "x.yaml:4:5: ", `unknown key "siz" of camera a, did you mean size?`},
 		{"unknown option of the kind", "cameras:\n  a:\n    kind: pattern\n    loop: true", "x.yaml:4:5: ", `unknown key "loop" of camera a`},
 		{"unknown nested option", "cameras:\n  a:\n    kind: pattern\n    fault:\n      dorp: 5%", "x.yaml:5:7: ", `unknown key "fault.dorp" of camera a, did you mean drop?`},

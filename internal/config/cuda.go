@@ -1,0 +1,63 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package config
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+
+	"github.com/seed-3c7e7623/camd/backend/cuda"
+	"github.com/seed-3c7e7623/camd/cudabuf/driver"
+	"github.com/seed-3c7e7623/camd/internal/daemon"
+)
+
+// CUDA is whether and how frames are offered in memory of a GPU.
+type CUDA struct {
+	Enabled Enabled
+	Library Path // of the driver, a file or its folder; "" = the usual places
+	Device  GPU
+	Users   UIDs // that may have device memory, besides root and the daemon's own
+}
+
+func usualCUDA() CUDA { return CUDA{Enabled: EnabledAuto} }
+
+// Daemon is that for the daemon.
+func (c CUDA) Daemon() *daemon.GPU {
+	return &daemon.GPU{
+		Options: cuda.Options{
+			Off: c.Enabled == EnabledNo, Library: c.Library.name(), Device: string(c.Device), Users: c.Users,
+		},
+		Expected: c.Enabled == EnabledYes,
+	}
+}
+
+// GPU names a GPU by its UUID or by its number; "" is the first.
+type GPU string
+
+func (g *GPU) String() string { return string(*g) }
+
+// Set reads a UUID as nvidia-smi -L shows it, or a number from 0.
+func (g *GPU) Set(text string) error {
+	if text != "" {
+		_, notUUID := driver.ParseUUID(text)
+		if n, err := strconv.ParseUint(text, 10, 16); notUUID != nil && (err != nil || strconv.FormatUint(n, 10) != text) {
+			return fmt.Errorf("%q: want a UUID as nvidia-smi -L shows it, or a number from 0", text)
+		}
+	}
+	*g = GPU(text)
+	return nil
+}
+
+// checkCUDA looks for the library where one is named.
+func (c *Config) checkCUDA(r *report) {
+	path := c.CUDA.Library.name()
+	if path == "" || c.CUDA.Enabled == EnabledNo || filepath.Base(path) == path {
+		return // a bare name is the loader's to find
+	}
+	if _, err := os.Stat(path); err != nil {
+		r.add(c.origin(keyCUDALibrary), "%s: %s", keyCUDALibrary, err)
+	}
+}
