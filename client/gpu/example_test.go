@@ -1,0 +1,67 @@
+// SPDX-FileCopyrightText: The camd authors
+// SPDX-License-Identifier: Apache-2.0
+
+package gpu_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/seed-3c7e7623/camd/client"
+	"github.com/seed-3c7e7623/camd/client/gpu"
+)
+
+// A program that works on frames on the GPU, by whichever path they come.
+func Example() {
+	ctx := context.Background()
+	dev, err := gpu.Open() // which GPU, the daemon's frames decide
+	if err != nil {
+		fmt.Println("no GPU:", err)
+		return
+	}
+	defer dev.Close()
+	sub, err := dev.Subscribe(ctx, "front/color")
+	if err != nil {
+		fmt.Println("no frames:", err)
+		return
+	}
+	defer sub.Close()
+	fmt.Println("frames by", sub.Path().Backend)
+
+	stream, err := dev.NewStream() // or one of another CUDA library in the process
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for f, err := range sub.Frames(ctx) {
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		view, err := f.OnDevice(stream)
+		if err != nil {
+			fmt.Println(err)
+			return
+		}
+		infer(view.Ptr, view.Pitch, stream) // queues work on stream and returns
+	} // the frame goes back when stream is past that work
+}
+
+func infer(_ gpu.Ptr, _ int, _ gpu.Stream) {}
+
+// A program that can do without a GPU, and wants to say why it does.
+func ExampleUnavailable() {
+	_, err := gpu.Open(gpu.WithLibrary("/nonexistent/libcuda.so.1"))
+	fmt.Println(errors.Is(err, gpu.ErrUnavailable))
+	sub, err := client.Subscribe(context.Background(), "front/color",
+		client.WithDevice(gpu.Unavailable(err)), client.WithRuntimeDir("/nonexistent"))
+	if err != nil {
+		fmt.Println(errors.Is(err, client.ErrNoDaemon))
+		return
+	}
+	fmt.Println(sub.Path().Rejected) // cuda: no_driver
+	// Output:
+	// true
+	// true
+}
