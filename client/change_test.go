@@ -12,6 +12,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/frame"
 	"github.com/seed-3c7e7623/camd/negotiate"
+	"github.com/seed-3c7e7623/camd/ros2/graph"
 )
 
 // brisk looks for better paths all the time, and is not wary.
@@ -332,4 +333,33 @@ func TestSplitHost(t *testing.T) {
 			t.Errorf("%q: %q, %q", in, host, stream)
 		}
 	}
+}
+
+// Cameras of one name on two hosts have one topic: only frames of the one that
+// is asked for come, whoever publishes first or more.
+func TestOnlyTheHostThatIsMeant(t *testing.T) {
+	n := newRouter(t)
+	robot, arm := place{"robot", "aaaaaaaa-0001"}, place{"arm", "bbbbbbbb-0002"}
+	other := newCamera(n, func(e *graph.Entity) { e.ZID = "99" }).appear()
+	meant := newCamera(n, nil).appear()
+	n.announce(robot, "test/color", func(a *negotiate.Announcement) { a.Stream.Publisher = "99" })
+	n.announce(arm, "test/color", func(a *negotiate.Announcement) { a.Stream.Publisher = meant.entity.ZID })
+	events := newTold()
+	s, err := Subscribe(bounded(t), "arm:test/color", quiet(), n.option(), WithRuntimeDir(t.TempDir()), eager, events.option())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	other.seq = 100
+	other.publish(nil)
+	meant.publish(nil)
+	other.publish(nil)
+	want(t, s, 1).Release()
+	if st := s.Stats(); st.Ignored[IgnoredPublisher] != 2 {
+		t.Errorf("%+v", st)
+	}
+	// The other one goes on alone.
+	meant.vanish()
+	events.wait(t, EventDisconnected, "nobody publishes /cam/image_raw any more")
+	events.wait(t, EventWaiting, "the router at hand does not show it")
 }

@@ -21,9 +21,18 @@ type target struct {
 
 	// Where a stream of camd is meant, and not the topic by its name:
 	info     *negotiate.StreamInfo
-	at       place // where the camera is; zero: not known
+	at       place  // where the camera is; zero: not known
+	zid      string // of the Zenoh session that publishes it, "" if that is not known
 	dir      string
 	rejected []negotiate.Rejected // better paths, and why not
+}
+
+// of keeps those publishers that are meant. It may change the list.
+func (t *target) of(publishers []graph.Entity) []graph.Entity {
+	if t.zid == "" {
+		return publishers
+	}
+	return slices.DeleteFunc(publishers, func(e graph.Entity) bool { return e.ZID != t.zid })
 }
 
 // choice is which messages of the topic are received: publishers of one topic

@@ -96,7 +96,7 @@ func (r *topicRoute) watch(ctx context.Context) ([]graph.Entity, error) {
 	if _, err := r.link.session.Tokens(ctx, key); err != nil {
 		return nil, unanswered(r.link.session, "asking who publishes "+r.target.topic, err)
 	}
-	return r.graph.Publishers(r.target.topic), nil
+	return r.publishers(), nil
 }
 
 // declare subscribes, and then lets ROS see it.

@@ -121,8 +121,14 @@ func (s *Subscription) refuse(t target, reason negotiate.Reason, text string) er
 		}
 	}
 	rejected := append(slices.Clone(t.rejected), cpu)
+	var details []string
+	for _, r := range rejected {
+		if r.Detail != "" && r.Reason != negotiate.ReasonNotAccepted {
+			details = append(details, r.Detail)
+		}
+	}
 	return refused(s.stream, t.dir, &negotiate.Refusal{
-		Reason: reason, Text: fmt.Sprintf("%s: %s (%s)", s.stream, negotiate.Summary(rejected), text), Rejected: rejected,
+		Reason: reason, Text: fmt.Sprintf("%s: %s (%s)", s.stream, negotiate.Summary(rejected), strings.Join(details, "; ")), Rejected: rejected,
 	})
 }
 

@@ -52,6 +52,25 @@ func (r *topicRoute) shown(gid graph.GID) bool {
 	return ok
 }
 
+// publishers are those of the topic that are meant.
+func (r *topicRoute) publishers() []graph.Entity {
+	return r.target.of(r.graph.Publishers(r.target.topic))
+}
+
+// foreign reports that a message is of another publisher than the one that is
+// meant: the camera of the same name on another host, which has the same topic.
+// mu is held.
+func (r *topicRoute) foreign(gid graph.GID) *ignored {
+	if r.target.zid == "" || r.known && gid == r.own {
+		return nil
+	}
+	if e, ok := r.graph.Snapshot().ByGID(gid); ok && e.ZID == r.target.zid {
+		r.own, r.known = gid, true
+		return nil
+	}
+	return ignore(IgnoredPublisher, "publisher %v is not that of the camera that was asked for", gid)
+}
+
 // kept is the selector of what a publisher keeps for late subscribers: of the
 // newest.
 func kept(e *graph.Entity) string { return e.Key() + "/@adv/pub/" + e.ZID + "/**?_anyke;_max=1" }
@@ -65,7 +84,7 @@ func (r *topicRoute) fetch(ctx context.Context) {
 	if r.sub.opts.noHistory {
 		return
 	}
-	publishers := r.graph.Publishers(r.target.topic)
+	publishers := r.publishers()
 	r.sub.mu.Lock()
 	defer r.sub.mu.Unlock()
 	for i := range publishers {
@@ -91,7 +110,7 @@ func (r *topicRoute) fetch(ctx context.Context) {
 // look compares who publishes with what is received, and tells what changed.
 func (r *topicRoute) look(s *Subscription) error {
 	endpoint, lost := r.link.session.Connected()
-	publishers := r.graph.Publishers(r.target.topic)
+	publishers := r.publishers()
 	s.mu.Lock()
 	matching := 0
 	for i := range publishers {

@@ -104,7 +104,7 @@ func (l *search) topic(ctx context.Context, why error) (target, error) {
 		for _, d := range daemons {
 			for i := range d.Streams {
 				if info := &d.Streams[i]; info.Name == s.name {
-					return target{topic: info.Topic, domain: info.Domain, info: info, dir: d.Dir, at: here(), rejected: s.rejected(why, here())}, nil
+					return target{topic: info.Topic, domain: info.Domain, info: info, dir: d.Dir, at: here(), zid: info.Publisher, rejected: s.rejected(why, here())}, nil
 				}
 				known = append(known, d.Streams[i].Name)
 			}
@@ -121,7 +121,7 @@ func (l *search) topic(ctx context.Context, why error) (target, error) {
 	switch {
 	case a != nil:
 		at := placeOf(a)
-		return target{topic: a.Stream.Topic, domain: a.Stream.Domain, info: &a.Stream, at: at, rejected: s.rejected(why, at)}, nil
+		return target{topic: a.Stream.Topic, domain: a.Stream.Domain, info: &a.Stream, at: at, zid: a.Stream.Publisher, rejected: s.rejected(why, at)}, nil
 	case ctx.Err() != nil:
 		return target{}, ctx.Err()
 	case errors.Is(err, errLater), errors.Is(err, ErrAmbiguous):

@@ -41,6 +41,8 @@ type topicRoute struct {
 	decoder decoder
 	clock   wallClock
 	follow  follower
+	own     graph.GID // of the publisher that is meant, if known
+	known   bool
 	info    negotiate.StreamInfo
 	epoch   uint64
 	events  []Event             // for run to tell
@@ -108,6 +110,9 @@ func (r *topicRoute) accept(smp *zenoh.Sample, now int64, past bool) *ignored {
 	}
 	if a.Sequence < 0 {
 		return ignore(IgnoredAttachment, "sequence number %d", a.Sequence)
+	}
+	if bad := r.foreign(a.GID); bad != nil {
+		return bad
 	}
 	p, bad := r.decoder.decode(smp.Payload)
 	if bad != nil {

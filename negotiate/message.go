@@ -155,6 +155,9 @@ type StreamInfo struct {
 	// slash in front, and Domain the ROS domain; "" where they are not.
 	Topic  string `json:"topic,omitempty"`
 	Domain int    `json:"domain,omitempty"`
+	// Publisher is the Zenoh session that publishes there: cameras of several
+	// hosts may have one topic. "" while there is no session.
+	Publisher string `json:"publisher,omitempty"`
 }
 
 // Layout is the shape of a ring, to be held against what the header says.

@@ -202,6 +202,9 @@ func (s *stream) info() negotiate.StreamInfo {
 	i.Epoch = s.epoch
 	if s.cpu != nil {
 		i.Topic, i.Domain = s.cpu.Topic(), s.cpu.Domain()
+		if z := s.camera.d.network.current(); z != nil {
+			i.Publisher = z.ZID().String()
+		}
 	}
 	return i
 }
