@@ -113,6 +113,7 @@ func TestDriverPackage(t *testing.T) {
 	if got := sim.Memory(t, dir); got != 0 {
 		t.Errorf("%d bytes left", got)
 	}
+	sim.Unbound(t, library)
 	sim.Clean(t, dir)
 	sim.NoLeaks(t, dir)
 }

@@ -40,7 +40,10 @@ func MemoryOf(dir string) (int64, error) {
 		if err != nil {
 			return 0, err
 		}
-		if !held {
+		if !held { // nobody can get at it any more
+			if err := os.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
+				return 0, err
+			}
 			continue
 		}
 		part := strings.Split(filepath.Base(name), "-")

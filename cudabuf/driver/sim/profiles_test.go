@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -36,8 +37,11 @@ func TestProfiles(t *testing.T) {
 		{"stub", sim.Options{Profile: "stub"}, "init 34\n"},
 		{"not-ready", sim.Options{Profile: "not-ready"}, "init 802\n"},
 		{"none-visible", sim.Options{Devices: "7"}, "init 100\n"},
-		{"other-order", sim.Options{Profile: "two-gpus", Devices: "1,0"},
-			"init 0\nSIMULATED GPU 1, ends in 01, integrated 0, vmm 1, fd 1\n" + gpu0 + "context 0\ncreate 0\nexport 0\nimport 0\n"},
+		{
+			"other-order",
+			sim.Options{Profile: "two-gpus", Devices: "1,0"},
+			"init 0\nSIMULATED GPU 1, ends in 01, integrated 0, vmm 1, fd 1\n" + gpu0 + "context 0\ncreate 0\nexport 0\nimport 0\n",
+		},
 		{"by-uuid", sim.Options{Profile: "two-gpus", Devices: sim.UUID(1)}, "init 0\nSIMULATED GPU 1, ends in 01, integrated 0, vmm 1, fd 1\ncontext 0\ncreate 0\nexport 0\nimport 0\n"},
 		{"no-room", sim.Options{Fail: "oom"}, "init 0\n" + gpu0 + "context 0\ncreate 2\n"},
 		{"failing-call", sim.Options{Fail: "cuMemImportFromShareableHandle:0:999"}, "init 0\n" + gpu0 + "context 0\ncreate 0\nexport 0\nimport 999\n"},
@@ -167,5 +171,44 @@ func TestOldDriver(t *testing.T) {
 		if !strings.HasPrefix(name, "cu") {
 			t.Errorf("exports %s", name)
 		}
+	}
+}
+
+// TestKilled kills processes anywhere in their use of memory: none of it may
+// stay, and none of the others may be blamed or stopped.
+func TestKilled(t *testing.T) {
+	env, dir := sim.Env(t, sim.Options{Delay: sim.Uniform, DelayMicros: 500, Extra: []string{"CUDASIM_COST=0"}})
+	for round := range 4 {
+		var all sync.WaitGroup
+		for i := range 3 {
+			cmd := exec.Command(program(t), "churn")
+			cmd.Env = append(os.Environ(), env...)
+			out, err := cmd.StdoutPipe()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := cmd.Start(); err != nil {
+				t.Fatal(err)
+			}
+			all.Go(func() {
+				lines := bufio.NewScanner(out)
+				for n := 0; n < 1+i+round && lines.Scan(); n++ {
+				}
+				if err := cmd.Process.Kill(); err != nil {
+					t.Errorf("it ended by itself: %v", err)
+				}
+				if err := cmd.Wait(); err == nil || cmd.ProcessState.Exited() {
+					t.Errorf("ended before it was killed: %v", err)
+				}
+			})
+		}
+		all.Wait()
+	}
+	if n := sim.Memory(t, dir); n != 0 {
+		t.Errorf("%d bytes of dead processes", n)
+	}
+	sim.Clean(t, dir)
+	if n := len(sim.Processes(t, dir)); n != 12 {
+		t.Errorf("%d processes", n)
 	}
 }

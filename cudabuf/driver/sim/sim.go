@@ -13,6 +13,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"testing"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -117,6 +118,29 @@ func Setenv(t testing.TB, o Options) (dir string) {
 	return dir
 }
 
+// shm is a file system in memory.
+const shm = "/dev/shm"
+
+// sweep removes run directories that tests which were killed have left behind:
+// old ones in which no process lives.
+func sweep() {
+	dirs, _ := filepath.Glob(filepath.Join(shm, "cudasim-*"))
+next:
+	for _, dir := range dirs {
+		st, err := os.Stat(dir)
+		if err != nil || time.Since(st.ModTime()) < time.Hour {
+			continue
+		}
+		processes, _ := filepath.Glob(filepath.Join(dir, "proc-*"))
+		for _, p := range processes {
+			if alive, err := locked(p); err != nil || alive {
+				continue next
+			}
+		}
+		_ = os.RemoveAll(dir) // another user's stays
+	}
+}
+
 // roomy is how much space, in bytes, a file system in memory must have left to
 // be used for run directories.
 const roomy = 512 << 20
@@ -126,8 +150,9 @@ const roomy = 512 << 20
 func Dir(t testing.TB) string {
 	t.Helper()
 	var fs unix.Statfs_t
-	if unix.Statfs("/dev/shm", &fs) == nil && int64(fs.Bavail)*fs.Bsize >= roomy {
-		dir, err := os.MkdirTemp("/dev/shm", "cudasim-")
+	sweep()
+	if unix.Statfs(shm, &fs) == nil && int64(fs.Bavail)*fs.Bsize >= roomy {
+		dir, err := os.MkdirTemp(shm, "cudasim-")
 		if err == nil {
 			t.Cleanup(func() {
 				if err := os.RemoveAll(dir); err != nil {

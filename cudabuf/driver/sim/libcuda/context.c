@@ -305,8 +305,10 @@ API cuCtxGetDevice(CUdevice *out) {
 API cuCtxSynchronize(void) {
 	CALL(NEED_CONTEXT);
 	lock();
-	streams_drain(current());
-	race_observe_all(current());
+	while (!streams_drain(current()) && !lost())
+		plan_at_run_time();
+	if (!lost())
+		race_observe_all(current());
 	unlock();
 	return leave();
 }

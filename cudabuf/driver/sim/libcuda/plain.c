@@ -174,6 +174,7 @@ API cuPointerSetAttribute(const void *value, int what, CUdeviceptr address) {
 
 void context_drop(struct context *c) {
 	streams_drain(c);
+	race_observe_all(c);
 	context_busy(c, "streams", streams_drop(c));
 	context_busy(c, "events", events_drop(c));
 	vmm_drop(c);

@@ -225,7 +225,7 @@ struct op {
 struct op *op_new(enum op_kind kind);
 void op_free(struct op *op);                         // with G held
 CUresult op_enqueue(struct op *op, CUstream stream); // takes the operation over
-void streams_drain(struct context *c);               // with G held, which it lets go of while it waits
+bool streams_drain(struct context *c);               // with G held, which it lets go of while it waits
 u32 streams_drop(struct context *c);
 void release_held(void);
 void wait_done(void); // with G held

@@ -320,11 +320,11 @@ CUresult op_enqueue(struct op *op, CUstream h) {
 	return OK; // what becomes of it is told by a later call
 }
 
-// streams_drain waits for all that is queued in a context. What hangs is not
-// waited for for ever.
-void streams_drain(struct context *c) {
+// streams_drain waits for all that is queued in a context, but not for ever:
+// it is false where something hangs.
+bool streams_drain(struct context *c) {
 	struct timespec t;
-	deadline(&t, 10000000);
+	deadline(&t, 2000000);
 	release_held();
 	for (int i = 0; i < MAX_STREAMS; i++) {
 		struct stream *s = &streams[i];
@@ -332,8 +332,9 @@ void streams_drain(struct context *c) {
 		u32 generation = s->generation;
 		while (s->used && s->context == c && s->generation == generation && s->finished < last && !lost())
 			if (pthread_cond_timedwait(&done_cond, &G, &t))
-				return;
+				return false;
 	}
+	return true;
 }
 
 u32 streams_drop(struct context *c) {

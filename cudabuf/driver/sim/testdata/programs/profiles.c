@@ -131,6 +131,27 @@ static void fills(void) {
 	end();
 }
 
+// churn makes, uses, exports and gives back memory until it is killed.
+static void churn(void) {
+	init();
+	CUstream s = stream();
+	unsigned char *h = host(3);
+	for (int i = 0; i < 100000; i++) {
+		struct memory m = make_raw(ACCESS_READWRITE);
+		int fd = export(m);
+		struct memory again = import(fd, ACCESS_READWRITE);
+		DO(cuMemcpyHtoDAsync_v2(again.at, h, SOME, s));
+		DO(cuStreamSynchronize(s));
+		give_back(m);
+		close(fd);
+		give_back(again);
+		if (i % 4 == 0) {
+			puts("again");
+			fflush(stdout);
+		}
+	}
+}
+
 // unbound is a thread that is asked whether it has a context.
 static void unbound(void) {
 	DO(cudasim_thread_unbound());
@@ -141,5 +162,5 @@ static void unbound(void) {
 }
 
 const struct program profiles[] = {
-	{"machine", machine}, {"exclusive", exclusive}, {"goes-on", goes_on}, {"hangs", hangs}, {"fills", fills}, {"unbound", unbound}, {NULL, NULL},
+	{"machine", machine}, {"exclusive", exclusive}, {"goes-on", goes_on}, {"hangs", hangs}, {"fills", fills}, {"unbound", unbound}, {"churn", churn}, {NULL, NULL},
 };

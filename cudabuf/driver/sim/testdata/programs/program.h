@@ -89,6 +89,7 @@ void give_back(struct memory m);
 CUstream stream(void);
 CUevent event(void);
 unsigned char *host(unsigned char fill); // SOME bytes, page-locked
+
 struct program {
 	const char *name;
 	void (*run)(void);
