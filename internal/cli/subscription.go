@@ -58,6 +58,7 @@ func realWorld() world {
 			}
 			return &clientSubscription{Subscription: s}, nil
 		},
+		onGPU:     subscribeOnGPU,
 		list:      client.List,
 		topics:    client.Topics,
 		announced: client.Announced,
