@@ -17,6 +17,7 @@ type status struct {
 	Cameras []cameraStatus    `json:"cameras"`
 	Streams []streamStatus    `json:"streams"`
 	Refused map[string]uint64 `json:"refused"`
+	Zenoh   *zenohStatus      `json:"zenoh"`
 }
 
 type cameraStatus struct {
