@@ -50,7 +50,7 @@ func (s *Subscription) connectTopic(ctx context.Context, t target) (_ route, err
 	if err := s.link.connected(); err != nil {
 		return nil, err
 	}
-	endpoint := s.link.reached()
+	endpoint, _ := s.link.session.Connected()
 	r := &topicRoute{
 		sub: s, link: s.link, target: t, wake: make(chan struct{}, 1), clock: s.opts.clock(), asked: map[string]struct{}{},
 		graph: graph.NewCache(t.domain, &graph.CacheOptions{MaxTokens: maxPublishers + 1}),

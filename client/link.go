@@ -4,6 +4,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -135,7 +136,7 @@ func (l *link) connected() error {
 // reached says for people who was asked.
 func (l *link) reached() string {
 	endpoint, _ := l.session.Connected()
-	return endpoint
+	return cmp.Or(endpoint, "nobody any more")
 }
 
 // part ends one use of l. It reports whether it was the last.

@@ -29,7 +29,7 @@ type Path struct {
 	// With the path cpu:
 	Topic  string `json:"topic,omitempty"`
 	Domain int    `json:"domain,omitempty"` // of ROS
-	Router string `json:"router,omitempty"` // endpoint of the Zenoh router, or of a peer
+	Router string `json:"router,omitempty"` // endpoint of the Zenoh router, or a peer
 }
 
 // Over says by what the frames of a stream come, for people: "futex", "futex, on

@@ -53,7 +53,7 @@ func (l *search) local(ctx context.Context) error {
 	if a != nil && here().same(placeOf(a)) {
 		return nil
 	}
-	return fmt.Errorf("%w on this host, %s is asked for", ErrNoDaemon, word)
+	return fmt.Errorf("%w on %s", ErrNoDaemon, word)
 }
 
 // announced asks the network for the stream; nil if nobody announces it. It

@@ -32,8 +32,8 @@ type session interface {
 	Tokens(ctx context.Context, key string) ([]string, error)
 	// Get calls f with each answer, which f owns, and returns after the last.
 	Get(ctx context.Context, selector string, f func(zenoh.Sample)) error
-	// Connected is the endpoint that the session is connected to; or "", and
-	// why the last connection ended if there was one.
+	// Connected is the endpoint that the session is connected to, or who it is
+	// that came in; or "", and why the last connection ended if there was one.
 	Connected() (endpoint string, lost error)
 	Close() error
 }
@@ -183,10 +183,16 @@ func (s realSession) Get(ctx context.Context, selector string, f func(zenoh.Samp
 // Connected tells the state of the connection.
 func (s realSession) Connected() (string, error) {
 	i := s.Info()
-	if i.Connected {
-		return i.Endpoint, nil
+	if !i.Connected {
+		return "", i.LastErr
 	}
-	return "", i.LastErr
+	// The endpoint of one that came in is where this side listens.
+	for _, l := range i.Links {
+		if l.Remote == i.Remote && l.Accepted {
+			return fmt.Sprintf("%v %v", l.Role, l.Remote), nil
+		}
+	}
+	return i.Endpoint, nil
 }
 
 // Close ends a session of our own.

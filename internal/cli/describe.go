@@ -34,7 +34,7 @@ type reader struct {
 func (w world) describe(ctx context.Context, opts []client.Option, asked string) (foundStream, error) {
 	host, name := client.SplitHost(asked)
 	var daemons []client.Daemon
-	noDaemon := fmt.Errorf("%w on this host, %s is asked for", client.ErrNoDaemon, host)
+	noDaemon := fmt.Errorf("%w on %s", client.ErrNoDaemon, host)
 	if host == "" || client.ThisHost(host) {
 		daemons, noDaemon = w.list(ctx, opts...)
 		for _, s := range streamsOf(daemons) {
