@@ -189,7 +189,7 @@ func TestExitCodes(t *testing.T) {
 		{4, camsub("hz", "test/color", "--runtime-dir", nowhere), []string{"no camd found", nowhere}},
 		{4, camsub("hz", "test/colour"), []string{"unknown stream", "test/color"}},
 		{4, camsub("info", "other/color"), []string{"test/color"}},
-		{5, camsub("hz", "test/color", "--require", "cuda"), []string{"cuda: not_offered"}},
+		{5, camsub("hz", "test/color", "--require", "cuda"), []string{"cuda: policy"}},
 		{5, camsub("hz", "test/color", "--accept", "cpu"), []string{"cpu: router_unreachable"}},
 		{6, camsub("hz", "test/color", "--timeout", "4s"), []string{"no frame of test/color for 4s"}},
 	} {

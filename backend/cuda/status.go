@@ -25,7 +25,7 @@ type Status struct {
 	UUID    string               `json:"uuid,omitempty"`
 	PCI     string               `json:"pci,omitempty"`
 	Memory  int64                `json:"memory_bytes,omitempty"`
-	CUDA    string               `json:"cuda,omitempty"` // newest version that the driver serves, "13.0"
+	CUDA    string               `json:"cuda,omitempty"`   // newest version that the driver serves, "13.0"
 	Module  string               `json:"module,omitempty"` // version of the kernel module
 	Library string               `json:"library,omitempty"`
 	Handle  negotiate.HandleKind `json:"handle,omitempty"` // how memory goes to subscribers

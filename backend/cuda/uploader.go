@@ -211,11 +211,14 @@ func (u *uploader) close(e *epoch) {
 	}
 }
 
+// warn says what went wrong at giving something back. With a GPU that is lost
+// everything does, and that is said already.
 func (u *uploader) warn(doing string, err error) {
-	u.b.Log.Warn(doing, "stream", u.b.Stream, "backend", negotiate.BackendCUDA, "err", err)
 	if driver.Sticky(err) {
 		u.b.engine.lose(err)
+		return
 	}
+	u.b.Log.Warn(doing, "stream", u.b.Stream, "backend", negotiate.BackendCUDA, "err", err)
 }
 
 // step uploads the newest frame. It reports whether there may be another.
@@ -257,7 +260,10 @@ func (u *uploader) upload(e *epoch) error {
 	}
 	if err != nil {
 		// What cannot be waited for keeps its slot: the GPU may still write it.
-		return errors.Join(err, h.Discard(u.thread))
+		if also := h.Discard(u.thread); !driver.Sticky(also) {
+			err = errors.Join(err, also)
+		}
+		return err
 	}
 	u.b.counts.frames.Add(1)
 	u.b.counts.bytes.Add(uint64(meta.Bytes))

@@ -168,9 +168,15 @@ func (s *subscription) cutOff(err error) {
 	}
 	reason := cutReason(err)
 	s.log.Warn("subscriber cut off", "reason", reason, "err", err)
-	if reason != negotiate.ReasonNotReading {
-		s.bye(fmt.Sprintf("%s: %v", reason, err))
+	if reason == negotiate.ReasonNotReading {
+		return
 	}
+	text := err.Error()
+	var d *backend.DeclinedError
+	if errors.As(err, &d) {
+		text = d.Detail
+	}
+	s.bye(fmt.Sprintf("%s: %s", reason, text))
 }
 
 // warn names a reader that holds a frame for long when it begins, at most once

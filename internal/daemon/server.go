@@ -281,8 +281,10 @@ func noBackend(h *negotiate.Hello, rejected []negotiate.Rejected) *negotiate.Ref
 			return 0
 		case negotiate.ReasonNotOffered:
 			return 1
+		case negotiate.ReasonNotReady:
+			return 3 // which passes by itself, whatever became of the better ones
 		case negotiate.ReasonOverZenoh:
-			return 3 // that is a way on, whatever became of the better ones
+			return 4 // that is a way on
 		}
 		return 2
 	}
