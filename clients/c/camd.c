@@ -918,8 +918,16 @@ static void read_stream(struct reading *r, struct span parent, struct message *m
 		complain(r, "frames of %lld bytes in slots of %lld", (long long)frame_bytes(&m->geometry), (long long)m->layout.stride);
 }
 
-/* Why better paths were not taken: the first reason, and a text of them all.
- * What this program did not accept is no news to it. */
+/* The path as a bit, larger = better; 0: none of this client's. */
+static unsigned path_bit(const char *backend)
+{
+	if (strcmp(backend, "cuda") == 0)
+		return CAMD_CUDA;
+	return strcmp(backend, "shm") == 0 ? CAMD_SHM : 0;
+}
+
+/* Why paths better than that of the message were not taken: the first reason,
+ * and a text of them all. What this program did not accept is no news to it. */
 static void read_rejected(struct reading *r, struct span parent, struct message *m)
 {
 	struct span list;
@@ -939,7 +947,7 @@ static void read_rejected(struct reading *r, struct span parent, struct message 
 		json_string(r, w.value, "backend", REQUIRED, backend, sizeof backend);
 		json_string(r, w.value, "reason", REQUIRED, reason, sizeof reason);
 		json_string(r, w.value, "detail", CUT, detail, sizeof detail);
-		if (strcmp(reason, "not_accepted") == 0)
+		if (strcmp(reason, "not_accepted") == 0 || path_bit(backend) <= path_bit(m->backend))
 			continue;
 		if (m->reason[0] == 0)
 			copy_text(m->reason, sizeof m->reason, reason);
@@ -1098,6 +1106,8 @@ _Static_assert(sizeof(struct cu_allocation) == 32 && sizeof(struct cu_access) ==
 	F(cuMemSetAccess, (uint64_t, size_t, const struct cu_access *, size_t)) \
 	F(cuMemImportFromShareableHandle, (uint64_t *, void *, int)) \
 	F(cuMemRelease, (uint64_t)) \
+	F(cuMemHostAlloc, (void **, size_t, unsigned)) \
+	F(cuMemFreeHost, (void *)) \
 	F(cuMemcpyDtoHAsync_v2, (void *, uint64_t, size_t, void *)) \
 	F(cuStreamCreateWithPriority, (void **, unsigned, int)) \
 	F(cuStreamDestroy_v2, (void *)) \
@@ -1139,7 +1149,12 @@ static void *open_library(const char *path, char *detail, size_t size)
 #endif
 	};
 	const char *const *names = &path;
+	char in_folder[4096];
+	struct stat st;
 	size_t n = 1;
+	if (path != NULL && stat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
+		snprintf(in_folder, sizeof in_folder, "%s/libcuda.so.1", path) < (int)sizeof in_folder)
+		path = in_folder;
 	if (path == NULL) {
 		names = usual;
 		n = sizeof usual / sizeof usual[0];
@@ -1327,9 +1342,26 @@ static int fail_system(camd_sub *s, const char *call)
 	return fail(s, status, NULL, "%s: %s", call, strerror(e));
 }
 
+/* What a failure of the driver means for the path. After a sticky error every
+ * further call of the context fails. */
+static const char *gpu_reason(int code)
+{
+	static const int sticky[] = {214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 805, 806, 807, 808, 809, 810, 916};
+	for (size_t i = 0; i < sizeof sticky / sizeof sticky[0]; i++)
+		if (sticky[i] == code)
+			return "gpu_lost";
+	switch (code) {
+	case CU_OUT_OF_MEMORY:
+	case 46:  /* CUDA_ERROR_DEVICE_UNAVAILABLE: an exclusive GPU in use */
+	case 304: /* CUDA_ERROR_OPERATING_SYSTEM: descriptors, permissions */
+		return "limit";
+	}
+	return "vmm_unsupported";
+}
+
 static int fail_gpu(camd_sub *s, const char *call, int code)
 {
-	return fail(s, CAMD_GPU, code == CU_OUT_OF_MEMORY ? "limit" : "gpu_lost", "%s, or a call before it: %s (%d)", call, cu_name(code), code);
+	return fail(s, CAMD_GPU, gpu_reason(code), "%s, or a call before it: %s (%d)", call, cu_name(code), code);
 }
 
 /* Maps a memory file of the daemon. One that is shorter than said, or that could
@@ -1503,7 +1535,7 @@ static int import_device(camd_sub *s, struct epoch *e, const struct device *d, i
 	}
 	leave(s);
 	if (code != CU_SUCCESS)
-		return fail(s, CAMD_GPU, code == CU_OUT_OF_MEMORY ? "limit" : "vmm_unsupported", "%s: %s (%d)", call, cu_name(code), code);
+		return fail_gpu(s, call, code);
 	e->base = base;
 	e->device_bytes = bytes;
 	return CAMD_OK;
@@ -1512,14 +1544,24 @@ static int import_device(camd_sub *s, struct epoch *e, const struct device *d, i
 /* Reads device memory, and waits for it. */
 static int read_device_memory(camd_sub *s, void *out, uint64_t from, size_t bytes)
 {
+	void *pinned = NULL; /* what a copy that does not wait may write to */
+	const char *call = "cuMemHostAlloc";
 	int code = enter(s);
 	if (code != CU_SUCCESS)
 		return fail_gpu(s, "cuCtxPushCurrent", code);
-	code = cu.cuMemcpyDtoHAsync_v2(out, from, bytes, s->copies);
-	if (code == CU_SUCCESS)
-		code = cu.cuStreamSynchronize(s->copies);
+	if ((code = cu.cuMemHostAlloc(&pinned, bytes, 0)) == CU_SUCCESS) {
+		call = "cuMemcpyDtoHAsync";
+		code = cu.cuMemcpyDtoHAsync_v2(pinned, from, bytes, s->copies);
+		if (code == CU_SUCCESS) {
+			call = "cuStreamSynchronize";
+			code = cu.cuStreamSynchronize(s->copies);
+		}
+		if (code == CU_SUCCESS)
+			memcpy(out, pinned, bytes);
+		cu.cuMemFreeHost(pinned);
+	}
 	leave(s);
-	return code == CU_SUCCESS ? CAMD_OK : fail_gpu(s, "cuMemcpyDtoHAsync", code);
+	return code == CU_SUCCESS ? CAMD_OK : fail_gpu(s, call, code);
 }
 
 /* The header must say what was announced. */
@@ -1842,13 +1884,6 @@ static int send_hello(camd_sub *s, const struct request *q)
 	if (w.len >= w.size)
 		return fail(s, CAMD_INVALID, NULL, "a stream or program name that is too long");
 	return send_packet(s, s->packet);
-}
-
-static unsigned path_bit(const char *backend)
-{
-	if (strcmp(backend, "cuda") == 0)
-		return CAMD_CUDA;
-	return strcmp(backend, "shm") == 0 ? CAMD_SHM : 0;
 }
 
 /* Maps what was offered and reads the bytes that prove it. */

@@ -83,7 +83,7 @@ typedef struct camd_options {
 	int wake;                 /* CAMD_WAKE_FUTEX or CAMD_WAKE_FD */
 	int timeout_ms;           /* for all of the hand-shake; 0: 5000 */
 	const char *name;         /* of the program, for camd status; null: its file's */
-	const char *cuda_library; /* null: $CAMD_CUDA_LIBRARY, else libcuda.so.1; the first that loads serves the process */
+	const char *cuda_library; /* file or its folder; null: $CAMD_CUDA_LIBRARY, else libcuda.so.1. The first that loads serves the process */
 } camd_options;
 
 typedef struct camd_plane {

@@ -75,14 +75,13 @@ static struct {
 #undef F
 } cu;
 
-static bool load_driver(const char *path)
+/* camd.c has opened the driver, wherever it is; its name finds it again. */
+static bool load_driver(void)
 {
 	void *address;
 	if (cu.loaded)
 		return true;
-	if (path == NULL)
-		path = getenv("CAMD_CUDA_LIBRARY");
-	void *library = dlopen(path != NULL && path[0] != 0 ? path : "libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+	void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
 	if (library == NULL)
 		return false;
 #define F(name, arguments) \
@@ -114,12 +113,12 @@ static bool gpu_ok(int code, const char *call)
 	return code == 0;
 }
 
-static bool gpu_open(struct gpu *g, const camd_sub *sub, const char *library)
+static bool gpu_open(struct gpu *g, const camd_sub *sub)
 {
 	memset(g, 0, sizeof *g);
 	if (camd_device(sub, &g->context) < 0)
 		return true; /* frames are in host memory */
-	return load_driver(library) && gpu_ok(cu.cuCtxSetCurrent(g->context), "cuCtxSetCurrent") &&
+	return load_driver() && gpu_ok(cu.cuCtxSetCurrent(g->context), "cuCtxSetCurrent") &&
 		gpu_ok(cu.cuStreamCreateWithPriority(&g->stream, 1, 0), "cuStreamCreateWithPriority");
 }
 
@@ -328,7 +327,7 @@ static int next(const struct settings *s, camd_sub *sub, camd_frame *f, int time
 static int run(const struct settings *s, camd_sub *sub, struct result *r)
 {
 	struct gpu g;
-	int status = gpu_open(&g, sub, s->options.cuda_library) ? CAMD_OK : CAMD_GPU;
+	int status = gpu_open(&g, sub) ? CAMD_OK : CAMD_GPU;
 	int64_t heard = now_ns();
 	while (status == CAMD_OK && !stopped && (s->count == 0 || r->frames < (uint64_t)s->count)) {
 		camd_frame f;
