@@ -87,6 +87,9 @@ func openOne(name, module string) (*Driver, error) {
 		return nil, fmt.Errorf("%s: %w: it lacks %s; CUDA %s and newer have all of them", d.library, ErrTooOld, strings.Join(lacks, ", "), VersionString(newest))
 	}
 	if err := c.call(fnInit, 0); err != nil {
+		if module == "" && errors.Is(err, ErrNoDevice) {
+			return nil, fmt.Errorf("%s: %w; the kernel tells of no NVIDIA module, in %s", d.library, err, moduleFile)
+		}
 		return nil, fmt.Errorf("%s%s: %w", d.library, d.withModule(), err)
 	}
 	if err := c.call(fnDriverGetVersion, dl.Address(&c.out.number)); err != nil {

@@ -161,7 +161,7 @@ func TestSimulatedFrames(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if err := th.Do(func() error { return frames(t, th) }); err != nil {
+		if err := th.Do(func() error { return errors.Join(frames(t, th), shared(t, th)) }); err != nil {
 			t.Error(err)
 		}
 		if err := th.Close(); err != nil {
@@ -182,16 +182,16 @@ func frames(t *testing.T, th *Thread) error {
 		}
 	}()
 
-	shared, err := unix.Mmap(-1, 0, 16<<10, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANONYMOUS)
+	ring, err := unix.Mmap(-1, 0, 16<<10, unix.PROT_READ|unix.PROT_WRITE, unix.MAP_SHARED|unix.MAP_ANONYMOUS)
 	if err != nil {
 		return err
 	}
-	later(func() error { return unix.Munmap(shared) })
-	if err := th.HostRegister(shared, false); err != nil {
+	later(func() error { return unix.Munmap(ring) })
+	if err := th.HostRegister(ring, false); err != nil {
 		return err
 	}
-	later(func() error { return th.HostUnregister(shared) })
-	if err := th.HostRegister(shared[4096:8192], false); resultOf(err) != HostMemoryAlreadyRegistered {
+	later(func() error { return th.HostUnregister(ring) })
+	if err := th.HostRegister(ring[4096:8192], false); resultOf(err) != HostMemoryAlreadyRegistered {
 		t.Errorf("registered twice: %v", err)
 	}
 	back, err := th.HostAlloc(width * height)
@@ -220,7 +220,7 @@ func frames(t *testing.T, th *Thread) error {
 	}
 	later(func() error { return th.DestroyEvent(ev) })
 
-	frame := shared[:width*height]
+	frame := ring[:width*height]
 	for n := range 5 {
 		for i := range frame {
 			frame[i] = byte(i*7 + n)

@@ -65,13 +65,13 @@ API cuDeviceGetUuid_v2(CUuuid *out, CUdevice device) {
 	return uuid(out, device);
 }
 
-API cuDeviceGetAttribute(int *out, int attribute, CUdevice device) {
+API cuDeviceGetAttribute(int *out, CUdevice_attribute attribute, CUdevice device) {
 	CALL(NEED_INIT);
 	if (!out)
 		return INVALID_VALUE;
 	if (!device_valid(device))
 		return INVALID_DEVICE;
-	switch (attribute) {
+	switch ((int)attribute) {
 	case 16: *out = 4; break;                // multiprocessors
 	case 18: *out = conf.integrated; break;
 	case 19: *out = 1; break;                // can map host memory
@@ -91,7 +91,7 @@ API cuDeviceGetAttribute(int *out, int attribute, CUdevice device) {
 	case 113: *out = conf.read_only_register; break;
 	case 125: *out = conf.legacy_code == OK; break; // IPC events
 	default:
-		if (attribute <= 0 || attribute > (conf.version < 11000 ? 106 : 140))
+		if ((int)attribute <= 0 || (int)attribute > (conf.version < 11000 ? 106 : 140))
 			return INVALID_VALUE;
 		*out = 0;
 	}

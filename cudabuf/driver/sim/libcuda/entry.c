@@ -139,7 +139,7 @@ static const struct {
 	{"cuMemGetAllocationPropertiesFromHandle", "cuMemGetAllocationPropertiesFromHandle", 10020},
 };
 
-API cuGetProcAddress_v2(const char *base, void **out, int version, unsigned long long flags, int *status) {
+API cuGetProcAddress_v2(const char *base, void **out, int version, cuuint64_t flags, CUdriverProcAddressQueryResult *status) {
 	CALL(NEED_NOTHING);
 	if (!base || !out || version > conf.version || flags > 2)
 		return INVALID_VALUE;
@@ -171,8 +171,8 @@ API cuGetProcAddress_v2(const char *base, void **out, int version, unsigned long
 	return OK;
 }
 
-API cuGetProcAddress(const char *base, void **out, int version, unsigned long long flags) {
-	int status;
+API cuGetProcAddress(const char *base, void **out, int version, cuuint64_t flags) {
+	CUdriverProcAddressQueryResult status;
 	CUresult r = cuGetProcAddress_v2(base, out, version, flags, &status);
 	return r == OK && status ? NOT_FOUND : r;
 }

@@ -144,7 +144,7 @@ static CUresult attribute(void *out, int what, CUdeviceptr address) {
 	return OK;
 }
 
-API cuPointerGetAttribute(void *out, int what, CUdeviceptr address) {
+API cuPointerGetAttribute(void *out, CUpointer_attribute what, CUdeviceptr address) {
 	CALL(NEED_CONTEXT);
 	if (!out)
 		return INVALID_VALUE;
@@ -154,7 +154,7 @@ API cuPointerGetAttribute(void *out, int what, CUdeviceptr address) {
 	return r;
 }
 
-API cuPointerGetAttributes(unsigned n, int *what, void **out, CUdeviceptr address) {
+API cuPointerGetAttributes(unsigned n, CUpointer_attribute *what, void **out, CUdeviceptr address) {
 	CALL(NEED_CONTEXT);
 	if (!n || !what || !out)
 		return INVALID_VALUE;
@@ -166,7 +166,7 @@ API cuPointerGetAttributes(unsigned n, int *what, void **out, CUdeviceptr addres
 	return OK;
 }
 
-API cuPointerSetAttribute(const void *value, int what, CUdeviceptr address) {
+API cuPointerSetAttribute(const void *value, CUpointer_attribute what, CUdeviceptr address) {
 	CALL(NEED_CONTEXT);
 	(void)address;
 	return value && what == 6 ? OK : INVALID_VALUE;

@@ -353,7 +353,7 @@ u32 streams_drop(struct context *c) {
 	return n;
 }
 
-API cuLaunchHostFunc(CUstream h, void (*fn)(void *), void *arg) {
+API cuLaunchHostFunc(CUstream h, CUhostFn fn, void *arg) {
 	CALL(NEED_CONTEXT);
 	if (!fn)
 		return INVALID_VALUE;

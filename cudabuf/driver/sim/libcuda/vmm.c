@@ -57,7 +57,7 @@ static void handle_drop(u32 slot) {
 // prop_check says why the driver refuses properties of memory, or OK.
 static CUresult prop_check(const CUmemAllocationProp *prop) {
 	static const unsigned char zero[4];
-	if (!prop || prop->type != 1 || prop->location.type != 1 || memcmp(prop->reserved, zero, 4))
+	if (!prop || prop->type != 1 || prop->location.type != 1 || memcmp(prop->allocFlags.reserved, zero, 4))
 		return INVALID_VALUE;
 	if (!device_valid(prop->location.id))
 		return INVALID_DEVICE;
@@ -68,11 +68,11 @@ static CUresult prop_check(const CUmemAllocationProp *prop) {
 	return OK;
 }
 
-NEW_API cuMemGetAllocationGranularity(size_t *out, const CUmemAllocationProp *prop, int option) {
+NEW_API cuMemGetAllocationGranularity(size_t *out, const CUmemAllocationProp *prop, CUmemAllocationGranularity_flags option) {
 	CALL(NEED_INIT);
 	if (!conf.vmm)
 		return NOT_SUPPORTED;
-	if (!out || option < 0 || option > 1)
+	if (!out || (int)option < 0 || (int)option > 1)
 		return INVALID_VALUE;
 	CUresult r = prop_check(prop);
 	if (r == OK)
@@ -314,7 +314,7 @@ NEW_API cuMemSetAccess(CUdeviceptr address, size_t bytes, const CUmemAccessDesc 
 	return r;
 }
 
-NEW_API cuMemExportToShareableHandle(void *out, CUhandle h, int type, unsigned long long flags) {
+NEW_API cuMemExportToShareableHandle(void *out, CUhandle h, CUmemAllocationHandleType type, unsigned long long flags) {
 	CALL(NEED_CONTEXT);
 	if (!out || flags || type != HANDLE_POSIX_FD)
 		return INVALID_VALUE;
@@ -346,7 +346,7 @@ NEW_API cuMemExportToShareableHandle(void *out, CUhandle h, int type, unsigned l
 	return r;
 }
 
-NEW_API cuMemImportFromShareableHandle(CUhandle *out, void *os, int type) {
+NEW_API cuMemImportFromShareableHandle(CUhandle *out, void *os, CUmemAllocationHandleType type) {
 	CALL(NEED_CONTEXT);
 	if (!conf.vmm)
 		return NOT_SUPPORTED;
