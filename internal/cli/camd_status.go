@@ -16,6 +16,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/seed-3c7e7623/camd/backend"
 	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/internal/daemon"
 	"github.com/seed-3c7e7623/camd/negotiate"
@@ -80,7 +81,7 @@ func writeStatus(w io.Writer, st *daemon.Status, now time.Time) error {
 	}
 	for _, s := range st.Streams {
 		for _, b := range s.Subscribers {
-			note := dash(plain(negotiate.Summary(negotiate.Better(b.Rejected, b.Backend))))
+			note := dash(plain(negotiate.Summary(missed(b))))
 			switch {
 			case b.Evicted != "":
 				note = "evicted: " + plain(b.Evicted)
@@ -134,6 +135,13 @@ func writeTopics(w io.Writer, st *daemon.Status) {
 			head = ""
 		}
 	}
+}
+
+// missed are the better paths that a subscriber wanted and did not get.
+func missed(s backend.Subscriber) []negotiate.Rejected {
+	return slices.DeleteFunc(negotiate.Better(s.Rejected, s.Backend), func(r negotiate.Rejected) bool {
+		return r.Reason == negotiate.ReasonNotAccepted
+	})
 }
 
 // maxEndpoints is how many a line shows.

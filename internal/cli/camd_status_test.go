@@ -23,7 +23,9 @@ func TestStatusText(t *testing.T) {
 		{Stream: "front/color", Backend: negotiate.BackendSHM, Wake: "futex", PID: 7, Command: "good", Credit: 2},
 		{Stream: "front/color", PID: 8, Command: "hoarder", Hoarding: true, Held: 1, OldestMS: 12340, Credit: 2},
 		{Stream: "front/color", PID: 9, Command: "evil\x1b[2J\n", Evicted: "held a frame"},
-		{Stream: "front/color", Backend: negotiate.BackendCPU, Client: "camsub", Host: "laptop", Rejected: []negotiate.Rejected{{Backend: negotiate.BackendSHM, Reason: negotiate.ReasonDifferentHost}}},
+		{Stream: "front/color", Backend: negotiate.BackendCPU, Client: "camsub", Host: "laptop", Rejected: []negotiate.Rejected{
+			{Backend: negotiate.BackendCUDA, Reason: negotiate.ReasonNotAccepted}, {Backend: negotiate.BackendSHM, Reason: negotiate.ReasonDifferentHost},
+		}},
 	}
 	stream.Withheld = []string{"announce", "answer"}
 	st := &daemon.Status{
@@ -38,7 +40,7 @@ func TestStatusText(t *testing.T) {
 		t.Fatal(err)
 	}
 	text := out.String()
-	for _, want := range []string{"up 1m0s", "  120 (240 decimated)  0  ", "HELD    RELEASED  OVERWRITTEN  SKIPPED", "HOLDS 1 frame for 12.3s", "hoarder[8]", "evicted: held a frame", "refused: ring_full 3 times", "left out", "connecting  client  tcp/a:7447, tcp/b:7447", "shm: different_host", "camsub@laptop  front/color  cpu ", "zenoh.access of front/color: no announce, no answer", "no router answers", "/front/color/image_raw  front/color  rgb8      yes         30    186.6 MB"} {
+	for _, want := range []string{"up 1m0s", "  120 (240 decimated)  0  ", "HELD    RELEASED  OVERWRITTEN  SKIPPED", "HOLDS 1 frame for 12.3s", "hoarder[8]", "evicted: held a frame", "refused: ring_full 3 times", "left out", "connecting  client  tcp/a:7447, tcp/b:7447", "  shm: different_host", "camsub@laptop  front/color  cpu ", "zenoh.access of front/color: no announce, no answer", "no router answers", "/front/color/image_raw  front/color  rgb8      yes         30    186.6 MB"} {
 		if !strings.Contains(text, want) {
 			t.Errorf("no %q in\n%s", want, text)
 		}

@@ -62,7 +62,7 @@ func newAnnouncer(d *Daemon, access Access, log *slog.Logger) *announcer {
 	return &announcer{
 		d: d, access: access, boot: linux.BootID(), log: log, wake: make(chan struct{}, 1), asked: make(chan asked, maxAsked),
 		shown: make(map[string]*shown), docs: make(map[docKey]doc),
-		visitor: visitors{access: access, seen: make(map[string]visitor)},
+		visitor: visitors{access: access, log: log, seen: make(map[string]visitor)},
 	}
 }
 

@@ -6,6 +6,7 @@ package daemon
 import (
 	"fmt"
 	"log/slog"
+	"strings"
 	"testing"
 	"time"
 
@@ -73,7 +74,8 @@ func TestRules(t *testing.T) {
 // Whoever is on the network can say that there are subscribers: how many are
 // remembered is bounded, and what cannot be read is counted.
 func TestVisitorsAreBounded(t *testing.T) {
-	v := visitors{access: Access{Accept: Rules{"front/*"}}, seen: map[string]visitor{}}
+	var said strings.Builder
+	v := visitors{access: Access{Accept: Rules{"front/*"}}, log: slog.New(slog.NewTextHandler(&said, nil)), seen: map[string]visitor{}}
 	key := func(stream, id string) string {
 		return negotiate.SubscriberKey{AnnouncedKey: negotiate.AnnouncedKey{BootID: "b", Stream: stream}, ID: id, Host: "h"}.String()
 	}
@@ -90,6 +92,10 @@ func TestVisitorsAreBounded(t *testing.T) {
 	}
 	if got := v.of("front/color"); len(got) != 0 {
 		t.Errorf("%d left", len(got))
+	}
+	// The test may take more than a second, but not for each line.
+	if n := strings.Count(said.String(), "\n"); n < maxLines || n > maxVisitors || !strings.Contains(said.String(), "msg=subscribed stream=front/color backend=cpu") {
+		t.Errorf("%d lines:\n%s", n, said.String())
 	}
 }
 

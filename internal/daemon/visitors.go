@@ -4,6 +4,7 @@
 package daemon
 
 import (
+	"log/slog"
 	"slices"
 	"sync"
 	"time"
@@ -13,17 +14,24 @@ import (
 	"github.com/seed-3c7e7623/camd/zenoh"
 )
 
-// maxVisitors is how many subscribers on the network are remembered: anybody
-// there can say that there are some.
-const maxVisitors = 1024
+const (
+	// maxVisitors is how many subscribers on the network are remembered: anybody
+	// there can say that there are some.
+	maxVisitors = 1024
+	// maxLines bounds what is logged of them in a second.
+	maxLines = 10
+)
 
 // visitors are the subscribers on the network, as they say themselves by their
 // tokens. They are shown and count for nothing else: whether frames are
 // published depends on who subscribes to the topics.
 type visitors struct {
 	access Access
+	log    *slog.Logger
+	lines  limiter
 
 	mu       sync.Mutex
+	unsaid   int                // lines that were left out of the log
 	seen     map[string]visitor // by key of the token
 	unlisted uint64             // that found no room, or are malformed
 }
@@ -38,7 +46,10 @@ func (v *visitors) hear(s zenoh.Sample) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if s.Kind == zenoh.Delete {
-		delete(v.seen, s.Key)
+		if x, ok := v.seen[s.Key]; ok {
+			delete(v.seen, s.Key)
+			v.say("subscription over", x)
+		}
 		return
 	}
 	k, err := negotiate.ParseSubscriberKey(s.Key)
@@ -49,7 +60,23 @@ func (v *visitors) hear(s zenoh.Sample) {
 		v.unlisted++
 		return
 	}
-	v.seen[s.Key] = visitor{k, time.Now()}
+	x := visitor{k, time.Now()}
+	v.seen[s.Key] = x
+	v.say("subscribed", x)
+}
+
+// say logs who comes and goes, a bounded number of lines. mu is held.
+func (v *visitors) say(text string, x visitor) {
+	if v.lines.wait(time.Now(), maxLines) > 0 {
+		v.unsaid++
+		return
+	}
+	args := []any{"stream", x.Stream, "backend", negotiate.BackendCPU, "subscriber", x.Program, "host", x.Host, "rejected", negotiate.Summary(x.Rejected)}
+	if v.unsaid > 0 {
+		args = append(args, "not_logged", v.unsaid)
+		v.unsaid = 0
+	}
+	v.log.Info(text, args...)
 }
 
 // of lists those of a stream, the first ones first.
