@@ -29,6 +29,13 @@ const helperVariable = "CAMD_E2E_HELPER"
 //	holding N
 //	end TAKEN MISSED RECONNECTS
 func helperMain(args []string) int {
+	if len(args) > 0 && args[0] == "gpu" {
+		if err := gpuHelper(args[1:]); err != nil {
+			fmt.Fprintln(os.Stderr, "helper:", err)
+			return 1
+		}
+		return 0
+	}
 	fs := flag.NewFlagSet("helper", flag.ContinueOnError)
 	wake := fs.String("wake", "futex", "")
 	credit := fs.Int("credit", client.DefaultCredit, "")
