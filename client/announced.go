@@ -8,6 +8,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -25,8 +26,8 @@ const lookWait = time.Second
 const maxAnnounced = 1 << 12
 
 // Announced lists the streams that camds announce over Zenoh, those of this host
-// too, by host, stream and session. Who does not answer within a second is left
-// out. It fails with [ErrConfig], and with [ErrNoRouter] where there is neither
+// too, by host, stream and session. Of one whose daemon does not answer within a
+// second, or is not to, there are only name and boot id. It fails with [ErrConfig], and with [ErrNoRouter] where there is neither
 // a router nor a peer.
 func Announced(ctx context.Context, opts ...Option) ([]negotiate.Announcement, error) {
 	o := newOptions(opts)
@@ -45,13 +46,23 @@ func Announced(ctx context.Context, opts ...Option) ([]negotiate.Announcement, e
 func announced(ctx context.Context, s session, key string, o *options) ([]negotiate.Announcement, error) {
 	wait, cancel := context.WithTimeout(ctx, lookWait)
 	defer cancel()
+	tokens, err := s.Tokens(wait, key)
+	if err != nil && ctx.Err() == nil && wait.Err() == nil && !errors.Is(err, zenoh.ErrNotConnected) {
+		return nil, fmt.Errorf("asking for streams: %w", err)
+	}
+	silent := map[negotiate.AnnouncedKey]bool{} // until they have answered
+	for _, token := range tokens {
+		if k, err := negotiate.ParseAnnouncedKey(token); err == nil && len(silent) < maxAnnounced {
+			silent[k] = true
+		}
+	}
 	if parameters := negotiate.AskBoot(here().boot); parameters != "" {
 		key += "?" + parameters
 	}
 	var mu sync.Mutex
 	var all []negotiate.Announcement
 	var wrong error
-	err := s.Get(wait, key, func(smp zenoh.Sample) {
+	err = s.Get(wait, key, func(smp zenoh.Sample) {
 		a, err := readAnnouncement(smp)
 		smp.Release()
 		mu.Lock()
@@ -69,6 +80,16 @@ func announced(ctx context.Context, s session, key string, o *options) ([]negoti
 	}
 	if ctx.Err() != nil {
 		return nil, ctx.Err()
+	}
+	// Who answers and shows no token does not want to be found.
+	shown := maps.Clone(silent)
+	all = slices.DeleteFunc(all, func(a negotiate.Announcement) bool {
+		k := negotiate.AnnouncedKey{BootID: a.BootID, Stream: a.Stream.Name}
+		delete(silent, k)
+		return !shown[k]
+	})
+	for k := range silent {
+		all = append(all, negotiate.Announcement{BootID: k.BootID, Stream: negotiate.StreamInfo{Name: k.Stream}})
 	}
 	if err != nil && len(all) == 0 && wait.Err() == nil && !errors.Is(err, zenoh.ErrNotConnected) {
 		return nil, fmt.Errorf("asking for streams: %w", err)

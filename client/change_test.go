@@ -6,6 +6,7 @@ package client
 import (
 	"context"
 	"errors"
+	"maps"
 	"strings"
 	"testing"
 	"time"
@@ -309,9 +310,18 @@ func TestAnnounced(t *testing.T) {
 	bad := good
 	bad.Payload = []byte("{")
 	n.announced = append(n.announced, bad)
+	// Who shows no token is not to be found, and of who does not answer only the
+	// name is known.
+	n.announce(robot, "test/hidden", nil)
+	delete(n.tokens, negotiate.AnnouncedKey{BootID: robot.boot, Stream: "test/hidden"}.String())
+	n.tokens[negotiate.AnnouncedKey{BootID: "zz", Stream: "test/shy"}.String()] = true
 	all, err := Announced(bounded(t), quiet(), n.option())
-	if err != nil || len(all) != 1 || all[0].Host != "robot" || all[0].Stream.Name != "test/color" {
-		t.Errorf("%+v, %v", all, err)
+	names := map[string]bool{}
+	for _, a := range all {
+		names[a.Host+" "+a.Stream.Name+" "+a.Session[:min(len(a.Session), 4)]] = true
+	}
+	if want := map[string]bool{"robot test/color 0301": true, " test/depth ": true, " test/jpeg ": true, " test/shy ": true}; err != nil || len(all) != 4 || !maps.Equal(names, want) {
+		t.Errorf("%v, %v", names, err)
 	}
 	n.cut()
 	if _, err := Announced(bounded(t), quiet(), n.option()); !errors.Is(err, ErrNoRouter) {
@@ -362,4 +372,25 @@ func TestOnlyTheHostThatIsMeant(t *testing.T) {
 	meant.vanish()
 	events.wait(t, EventDisconnected, "nobody publishes /cam/image_raw any more")
 	events.wait(t, EventWaiting, "the router at hand does not show it")
+}
+
+// A camd that shows its stream but does not say what it is: the topic's usual
+// name is tried.
+func TestStreamThatSaysNothing(t *testing.T) {
+	n := newRouter(t)
+	n.tokens[negotiate.AnnouncedKey{BootID: "zz", Stream: "test/color"}.String()] = true
+	events := newTold()
+	s, err := Subscribe(bounded(t), "test/color", quiet(), n.option(), WithRuntimeDir(t.TempDir()), brisk, events.option())
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	events.wait(t, EventWaiting, "nobody says what it is or publishes /test/color/image_raw")
+	c := newCamera(n, func(e *graph.Entity) { e.Topic = "/test/color/image_raw" }).appear()
+	events.wait(t, EventConnected, "")
+	c.publish(nil)
+	want(t, s, 1).Release()
+	if got := negotiate.Summary(s.Path().Rejected); got != "cuda: not_accepted, shm: different_host" {
+		t.Errorf("not %s", got)
+	}
 }

@@ -190,6 +190,7 @@ func (n *router) announce(at place, stream string, change func(*negotiate.Announ
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	n.announced = append(n.announced, zenoh.Sample{Key: key, Payload: b})
+	n.tokens[key] = true
 }
 
 // cut ends the connection, restore makes a new one.

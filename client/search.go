@@ -119,6 +119,8 @@ func (l *search) topic(ctx context.Context, why error) (target, error) {
 	}
 	a, err := l.announced(ctx)
 	switch {
+	case a != nil && a.Session == "": // it does not say what it is
+		return s.usual(ctx, why, placeOf(a))
 	case a != nil:
 		at := placeOf(a)
 		return target{topic: a.Stream.Topic, domain: a.Stream.Domain, info: &a.Stream, at: at, zid: a.Stream.Publisher, rejected: s.rejected(why, at)}, nil
@@ -127,13 +129,8 @@ func (l *search) topic(ctx context.Context, why error) (target, error) {
 	case errors.Is(err, errLater), errors.Is(err, ErrAmbiguous):
 		return target{}, err
 	case err == nil && s.hostWord() == "":
-		domain, _, err := s.opts.rosDomain()
-		if err != nil {
-			return target{}, err
-		}
-		t := target{topic: topicName(s.name), domain: domain, info: &negotiate.StreamInfo{Name: s.stream, State: stateRunning}}
-		if t.rejected = s.rejected(why, t.at); s.published(ctx, t) {
-			return t, nil
+		if t, err := s.usual(ctx, why, place{}); !errors.Is(err, errNotReady) {
+			return t, err
 		}
 	}
 	if said(refusal) {
@@ -148,6 +145,22 @@ func (l *search) topic(ctx context.Context, why error) (target, error) {
 		})
 	}
 	return target{}, l.nowhere(ctx, noDaemon, err)
+}
+
+// usual is the topic that camd gives the stream where nothing else is configured,
+// if somebody publishes it.
+func (s *Subscription) usual(ctx context.Context, why error, at place) (target, error) {
+	domain, _, err := s.opts.rosDomain()
+	if err != nil {
+		return target{}, err
+	}
+	t := target{
+		topic: topicName(s.name), domain: domain, info: &negotiate.StreamInfo{Name: s.stream, State: stateRunning}, at: at, rejected: s.rejected(why, at),
+	}
+	if !s.published(ctx, t) {
+		return target{}, notYet{fmt.Errorf("%s is announced, but nobody says what it is or publishes %s", s.stream, t.topic)}
+	}
+	return t, nil
 }
 
 // elsewhere is the error where only paths of this host are accepted: why, unless

@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -65,10 +66,10 @@ func remoteStream(a *negotiate.Announcement) foundStream {
 
 // called is the name by which the stream is asked for here.
 func (s foundStream) called() string {
-	if s.BootID == "" || client.ThisHost(s.BootID) || s.Host == "" {
+	if s.BootID == "" || client.ThisHost(s.BootID) {
 		return s.Name
 	}
-	return s.Host + ":" + s.Name
+	return cmp.Or(s.Host, s.BootID) + ":" + s.Name
 }
 
 func namesOf(streams []foundStream) []string {
