@@ -185,8 +185,9 @@ func TestGPULost(t *testing.T) {
 			if before.Probe() != nil {
 				t.Error("memory of the host ring is kept")
 			}
-			for _, p := range []*peer{a, b} {
-				p.memory, p.thread = nil, nil // nothing can be given back by itself
+			for _, p := range []*peer{a, b} { // nothing can be given back by itself
+				_ = p.thread.Close()
+				p.memory, p.thread = nil, nil
 			}
 		})
 	}

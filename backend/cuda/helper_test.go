@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
 	"golang.org/x/sys/unix"
 
 	"github.com/seed-3c7e7623/camd/backend"
@@ -28,6 +29,8 @@ import (
 	"github.com/seed-3c7e7623/camd/negotiate"
 	"github.com/seed-3c7e7623/camd/ring"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // soon is a deadline that only a failing test reaches.
 func soon() time.Time { return time.Now().Add(20 * time.Second) }

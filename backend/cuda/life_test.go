@@ -144,6 +144,11 @@ func TestStreamEnds(t *testing.T) {
 	rg.SetRing(nil)
 	rg.host.Retire()
 	p.check(l) // what a reader has mapped stays
+	select {
+	case <-p.done:
+		t.Error("the subscription ended before the daemon said so")
+	default:
+	}
 	until(t, "the host ring is let go of", func() bool { return rg.host.Probe() == nil })
 	p.leave()
 	if p.err != nil {

@@ -149,6 +149,11 @@ func (u *uploader) loop() error {
 // cannot go to the GPU any more.
 func (u *uploader) settle() {
 	host := u.b.source()
+	if host == nil { // the stream has ended, and its subscribers hear of that elsewhere
+		u.drop(nil)
+		u.report(nil, nil)
+		return
+	}
 	if c := u.b.Candidate(); c.Reason != "" {
 		if u.epoch != nil || u.failedAt(host) == nil {
 			cause := backend.Declined(c.Backend, c.Reason, "%s", c.Detail)
