@@ -42,6 +42,7 @@ type engine struct {
 	watch   *driver.Thread // asks what is complete, and waits
 	side    driver.Stream  // for reading back
 	streams []driver.Stream
+	log     *slog.Logger
 
 	mu   sync.Mutex
 	lost error
@@ -67,7 +68,7 @@ func (d *Device) start(fits func(driver.Device) bool) (*engine, error) {
 			return nil, fmt.Errorf("%w: the program sees %s", ErrOtherGPU, d.list())
 		}
 	}
-	e := &engine{dev: d.visible[i]}
+	e := &engine{dev: d.visible[i], log: d.log}
 	var err error
 	if e.submit, err = d.driver.Start(e.dev, "camd-gpu"); err != nil {
 		return nil, err

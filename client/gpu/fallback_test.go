@@ -29,10 +29,12 @@ const (
 
 // helperResult is what such a process says of one frame.
 type helperResult struct {
+	PID      int
 	Opened   string // why there is no GPU
 	Refused  string // why there is no subscription
 	Path     client.Path
 	Whole    bool
+	Lost     bool // the GPU failed when the frame was read
 	Sequence uint64
 }
 
@@ -40,7 +42,7 @@ type helperResult struct {
 func helperMain() int {
 	ctx, cancel := context.WithTimeout(context.Background(), 20*time.Second)
 	defer cancel()
-	var r helperResult
+	r := helperResult{PID: os.Getpid()}
 	err := helper(ctx, &r)
 	if encoded := json.NewEncoder(os.Stdout).Encode(r); err != nil || encoded != nil {
 		fmt.Fprintln(os.Stderr, errors.Join(err, encoded))
@@ -92,7 +94,11 @@ func helper(ctx context.Context, r *helperResult) (err error) {
 			return f.Frame, f.CopyToHost, func() { _ = f.Release() }, err
 		}
 	}
-	defer func() { err = errors.Join(err, sub.Close()) }()
+	defer func() {
+		if closed := sub.Close(); !errors.Is(closed, ErrLost) {
+			err = errors.Join(err, closed)
+		}
+	}()
 	r.Path = sub.Path()
 	f, read, release, err := take()
 	if err != nil {
@@ -103,6 +109,9 @@ func helper(ctx context.Context, r *helperResult) (err error) {
 	n, err := read(dst)
 	r.Sequence = f.Meta().Sequence
 	r.Whole = n == len(dst) && bytes.Equal(dst, bytes.Repeat([]byte{byte(r.Sequence)}, n))
+	if r.Lost = errors.Is(err, ErrLost); r.Lost {
+		return nil
+	}
 	return err
 }
 
@@ -119,6 +128,7 @@ func TestFallBack(t *testing.T) {
 		"the GPUs in another order": {options: sim.Options{Profile: "two-gpus", Devices: "1,0"}},
 		"chosen by UUID":            {options: sim.Options{Profile: "two-gpus"}, env: []string{deviceVariable + "=" + sim.UUID(1)}},
 		"delays":                    {options: sim.Options{Profile: "two-gpus", Delay: sim.Hold}},
+		"cannot map for reading":    {options: sim.Options{Profile: "two-gpus", Fail: "cuMemSetAccess:1:801"}},
 		"sees another GPU":          {options: sim.Options{Profile: "discrete"}, want: negotiate.ReasonDifferentGPU},
 		"wants another GPU":         {options: sim.Options{Profile: "two-gpus"}, env: []string{deviceVariable + "=0"}, want: negotiate.ReasonDifferentGPU},
 		"wants a GPU that is not there": {
@@ -165,6 +175,19 @@ func TestFallBack(t *testing.T) {
 				t.Errorf("hello says %s: %s", h.DeviceReason, h.DeviceDetail)
 			}
 		})
+	}
+}
+
+// A GPU that fails below a frame is said, and what there is ends.
+func TestLost(t *testing.T) {
+	rules(t)
+	d := newDaemon(t, cuda)
+	env, _ := sim.Env(t, sim.Options{Dir: simDir, Profile: "two-gpus", Fail: "op:2:719"}) // the first one is the probe
+	env = append(env, EnvLibrary+"="+sim.Build(t), helperVariable+"="+d.dir)
+	r := run(t, d, env)
+	excepted = append(excepted, r.PID)
+	if r.Path.Backend != cuda || !r.Lost {
+		t.Errorf("got %+v", r)
 	}
 }
 

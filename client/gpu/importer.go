@@ -42,7 +42,8 @@ func (d *Device) Hello(h *negotiate.Hello) {
 	}
 }
 
-// Import implements client.DeviceImporter: the memory is mapped for reading only.
+// Import implements client.DeviceImporter: the memory is mapped for reading only,
+// if the GPU can do that.
 func (d *Device) Import(m *negotiate.Device, fd int) (client.DeviceMemory, error) {
 	if m.Handle != negotiate.HandleVMM {
 		return nil, because(negotiate.ReasonVMMUnsupported, "memory by %s, only %s can be imported", m.Handle, negotiate.HandleVMM)
@@ -61,6 +62,10 @@ func (d *Device) Import(m *negotiate.Device, fd int) (client.DeviceMemory, error
 	out := &memory{engine: e}
 	err = e.do(func() (err error) {
 		out.memory, err = cudabuf.Import(e.submit, fd, m.Bytes, false)
+		if d := new(driver.Error); errors.As(err, &d) && d.Call == "cuMemSetAccess" && !driver.Sticky(err) {
+			e.log.Info("device memory is mapped for writing, too", "err", err)
+			out.memory, err = cudabuf.Import(e.submit, fd, m.Bytes, true)
+		}
 		return err
 	})
 	if err != nil {

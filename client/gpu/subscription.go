@@ -196,7 +196,8 @@ func (s *Subscription) Stats() client.Stats { return s.sub.Stats() }
 
 // Close ends the subscription. It waits for frames that are held and for work of
 // the GPU, and after two seconds fails with client.ErrLeaked or ErrInUse: what is
-// left stays as it is, and Close can be called again.
+// left stays as it is, and Close can be called again. It fails with ErrLost if the
+// GPU did.
 func (s *Subscription) Close() error {
 	err := s.sub.Close()
 	s.mu.Lock()
@@ -206,8 +207,10 @@ func (s *Subscription) Close() error {
 		return err
 	}
 	if u != nil {
-		if late := u.reaper.Close(); late != nil {
-			return errors.Join(err, late)
+		late := u.engine.note(u.reaper.Close())
+		err = errors.Join(err, late)
+		if errors.Is(late, ErrInUse) {
+			return err
 		}
 	}
 	if open > 0 {
@@ -219,6 +222,9 @@ func (s *Subscription) Close() error {
 	s.mu.Unlock()
 	if u != nil {
 		err = errors.Join(err, u.engine.do(func() error { return s.dispose(u, all) }))
+		if lost := u.engine.failed(); lost != nil {
+			err = lost // what else was said follows from it
+		}
 	}
 	s.device.leave()
 	return err
