@@ -42,6 +42,19 @@ func launch(t *testing.T, bin string, args ...string) *program {
 	return p
 }
 
+// all reads until each pattern has matched a line, in any order.
+func (p *program) all(patterns ...string) {
+	p.t.Helper()
+	for len(patterns) > 0 && p.lines.Scan() {
+		patterns = slices.DeleteFunc(patterns, func(pattern string) bool {
+			return regexp.MustCompile("^" + pattern + "$").MatchString(p.lines.Text())
+		})
+	}
+	if len(patterns) > 0 {
+		p.t.Fatalf("no line %q", patterns)
+	}
+}
+
 // until reads to the line that matches.
 func (p *program) until(pattern string) {
 	p.t.Helper()

@@ -9,6 +9,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/seed-3c7e7623/camd/zenoh"
@@ -160,6 +161,8 @@ func TestPeerBesideRouter(t *testing.T) {
 	}
 }
 
+var hubs atomic.Int64
+
 // hub makes networks of their own that one bridge joins, and returns the
 // commands that run something in each.
 func hub(t *testing.T, n int) (by [][]string) {
@@ -170,12 +173,12 @@ func hub(t *testing.T, n int) (by [][]string) {
 	if _, err := exec.LookPath("ip"); err != nil {
 		t.Skipf("%v (package iproute2)", err)
 	}
-	id := os.Getpid() % 10000
-	middle := fmt.Sprintf("camdhub%d", id)
+	id := fmt.Sprintf("%d-%d", os.Getpid(), hubs.Add(1))
+	middle := "camdhub" + id
 	t.Cleanup(func() { _ = ip("ip netns del " + middle) })
 	lines := []string{"ip netns add " + middle, fmt.Sprintf("ip -n %s link add br0 type bridge", middle), fmt.Sprintf("ip -n %s link set br0 up", middle)}
 	for i := range n {
-		ns := fmt.Sprintf("camdhub%d-%d", id, i)
+		ns := fmt.Sprintf("camdhub%s-%d", id, i)
 		t.Cleanup(func() { _ = ip("ip netns del " + ns) })
 		lines = append(lines,
 			"ip netns add "+ns,
@@ -196,13 +199,23 @@ func hub(t *testing.T, n int) (by [][]string) {
 }
 
 // Three hosts without any configuration find each other by multicast: two of
-// ours, and one of the reference, which comes last. z_scout sees them all.
+// ours, and one of the reference, which comes last. Each side's scouts see them,
+// by multicast and when they ask at an address.
 func TestScouting(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	if out, err := exec.Command("go", "build", "-o", dir, "../examples/z_sub", "../examples/z_pub", "../examples/z_scout").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
+	for _, v := range versions {
+		t.Run(v, func(t *testing.T) {
+			t.Parallel()
+			scouting(t, v, dir)
+		})
+	}
+}
+
+func scouting(t *testing.T, version, dir string) {
 	by := hub(t, 4)
 	in := func(i int, name string, args ...string) *program {
 		line := append(append(slices.Clone(by[i][1:]), filepath.Join(dir, name)), args...)
@@ -212,19 +225,22 @@ func TestScouting(t *testing.T) {
 	sub.until("Press CTRL-C to quit\\.\\.\\.")
 	pub := in(1, "z_pub", "-m", "peer", "-k", "demo/ours", "-p", "hello")
 	sub.until(`>> \[Subscriber\] Received PUT \('demo/ours': '\[ *[0-9]+\] hello'\).*`)
-	n := startIn(t, by[2], versions[0], "{mode: 'peer'}")
+	n := startIn(t, by[2], version, "{mode: 'peer'}")
 	n.do(command{"op": "sub", "name": "s", "key": "demo/ours"}, "declared")
 	if e := n.want("sample"); e.Key != "demo/ours" {
 		t.Errorf("the node received %+v", e)
 	}
 	n.tell(command{"op": "undeclare", "name": "s"})
 	n.both(func(e event) bool { return e.Ev == "undeclared" })
+	// Ours go one after the other; the rest stays together.
+	pub.interrupt()
 	n.do(command{"op": "put", "key": "demo/real", "text": "from the node"}, "put")
 	sub.until(`>> \[Subscriber\] Received PUT \('demo/real': 'from the node'\)`)
-	scout := in(3, "z_scout", "--time", "10s")
-	scout.until(fmt.Sprintf(`Hello \{ zid: %s, whatami: peer, locators: \[.*10\.214\.0\.3:.*\] \}`, n.zid))
-	unicast := in(3, "z_scout", "--no-multicast-scouting", "--host", "10.214.0.1", "--time", "10s")
-	unicast.until(`Hello \{ zid: [0-9a-f]+, whatami: peer, locators: \[.*10\.214\.0\.1:.*\] \}`)
-	pub.interrupt()
+	in(3, "z_scout", "--time", "10s").all(
+		`Hello \{ zid: [0-9a-f]+, whatami: peer, locators: \[.*10\.214\.0\.1:.*\] \}`,
+		fmt.Sprintf(`Hello \{ zid: %s, whatami: peer, locators: \[.*10\.214\.0\.3:.*\] \}`, n.zid))
+	n.do(command{"op": "scout", "at": "10.214.0.1:"}, "hello")
+	// Nodes of the reference hear only what comes by multicast.
+	in(3, "z_scout", "--no-multicast-scouting", "--host", "10.214.0.1", "--time", "10s").all(`Hello \{ zid: [0-9a-f]+, whatami: peer, locators: \[.*10\.214\.0\.1:.*\] \}`)
 	sub.interrupt()
 }

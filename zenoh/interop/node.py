@@ -152,8 +152,25 @@ def publisher(s, c):
         o["allowed_destination"] = getattr(zenoh.Locality, c["destination"])
     p = s.declare_publisher(c["key"], **o)
     if c.get("matching", True) and hasattr(p, "declare_matching_listener"):
-        declared[c["name"] + "#"] = p.declare_matching_listener(lambda m: say(ev="matching", matching=bool(m.matching)))
+        m = Matching()
+        declared[c["name"] + "#"] = p.declare_matching_listener(lambda x: m.changed(lambda: bool(x.matching)))
+        m.changed(lambda: bool(p.matching_status.matching))  # it may have changed before there was a listener
     return p
+
+
+class Matching:
+    """Tells each change of it once."""
+
+    def __init__(self):
+        self.lock = threading.Lock()
+        self.now = False
+
+    def changed(self, to):
+        with self.lock:
+            now = to()
+            if now != self.now:
+                self.now = now
+                say(ev="matching", matching=now)
 
 
 def advanced(s, c):
@@ -293,6 +310,16 @@ def run(s, c):
     elif op == "undeclare":
         declared.pop(c["name"]).undeclare()
         say(ev="undeclared")
+    elif op == "scout":
+        scouting = zenoh.scout(what="peer")
+        while True:
+            h = scouting.try_recv()
+            if h is None:
+                time.sleep(0.01)
+            elif any(c["at"] in str(x) for x in h.locators):
+                break
+        scouting.stop()
+        say(ev="hello", zid=str(h.zid), text=" ".join(str(x) for x in h.locators))
     elif op == "links":
         info = s.info
         say(ev="links", peers=[str(z) for z in info.peers_zid()], routers=[str(z) for z in info.routers_zid()])
