@@ -9,8 +9,10 @@ import (
 	"github.com/seed-3c7e7623/camd/internal/dl"
 )
 
-// maxParams is the most parameters that a function in use has, with room for a
-// 64-byte structure by value.
+// maxParams is the most words that a call takes, with room for what is not in
+// use yet: a structure of 64 bytes by value, as a handle of the older IPC calls.
+// On amd64 that is its eight words behind the six of the registers, on arm64
+// the address of a copy.
 const maxParams = 16
 
 // caller calls functions of the library, one at a time. It is part of something

@@ -202,3 +202,25 @@ func TestModuleVersion(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 }
+
+// UUIDs come from configuration and from other processes.
+func FuzzParseUUID(f *testing.F) {
+	for _, s := range []string{"GPU-deadbeef-0102-0304-0506-0708090a0bff", "mig-DEADBEEF-0102-0304-0506-0708090a0bff", "deadbeef-0102-0304-0506-0708090a0bff", "GPU-", "----"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		u, err := ParseUUID(s)
+		if err != nil {
+			if u != (UUID{}) {
+				t.Errorf("%q: %v beside %v", s, u, err)
+			}
+			return
+		}
+		if !strings.HasSuffix(strings.ToLower(s), u.String()[4:]) {
+			t.Errorf("%q is %s", s, u)
+		}
+		if back, err := ParseUUID(u.String()); err != nil || back != u {
+			t.Errorf("%s: %v, %v", u, back, err)
+		}
+	})
+}

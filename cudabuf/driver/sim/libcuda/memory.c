@@ -10,7 +10,6 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -98,14 +97,12 @@ struct phys *phys_import(int fd, CUresult *why) {
 	if (!p)
 		return NULL;
 	*p = probe;
-	p->fd = fcntl(fd, F_DUPFD_CLOEXEC, 3);
-	if (p->fd < 0) {
-		*why = OPERATING_SYSTEM;
+	p->fd = run_reopen(p->bytes, p->gpu, p->id, O_RDWR | O_CLOEXEC);
+	if (p->fd < 0) { // of another run
+		*why = INVALID_VALUE;
 		free(p);
 		return NULL;
 	}
-	// It holds already, unless the descriptor was opened anew by way of /proc.
-	flock(p->fd, LOCK_SH | LOCK_NB);
 	p = phys_map(p);
 	if (!p)
 		*why = OUT_OF_MEMORY;

@@ -88,6 +88,7 @@ const char *run_control(u32 *seen);             // the plan given at run time wh
 u64 run_process(void);                          // names this process among those of the run
 bool run_process_alive(u64 process);
 int run_create(u64 bytes, u64 extra, int gpu, u64 *id); // a locked file for memory, or -1
+int run_reopen(u64 bytes, int gpu, u64 id, int flags);
 u64 run_used(int gpu);                          // bytes alive on the GPU, over all processes
 bool run_claim_gpu(int gpu);                    // false: another process has it
 void run_disclaim_gpu(int gpu);

@@ -329,8 +329,10 @@ NEW_API cuMemExportToShareableHandle(void *out, CUhandle h, CUmemAllocationHandl
 	else if (!(handles[slot].phys->requested & HANDLE_POSIX_FD))
 		wrong = "the memory was not made to be exported as a descriptor";
 	if (!wrong) {
-		// Not close-on-exec: the worse of what a driver may do.
-		int fd = fcntl(handles[slot].phys->fd, F_DUPFD, 0);
+		// Not close-on-exec: the worse of what a driver may do. And not to be
+		// written or cut short by whoever gets it, as no driver's can.
+		const struct phys *p = handles[slot].phys;
+		int fd = run_reopen(p->bytes, p->gpu, p->id, O_RDONLY);
 		if (fd < 0) {
 			r = OPERATING_SYSTEM;
 		} else {

@@ -92,6 +92,7 @@ int export(struct memory m) {
 	DO(cuMemExportToShareableHandle(&fd, m.handle, HANDLE_POSIX_FD, 0));
 	CHECK(fd >= 0);
 	CHECK(fcntl(fd, F_SETFD, FD_CLOEXEC) == 0);
+	CHECK(ftruncate(fd, 0) != 0 && write(fd, "", 1) != 1);
 	return fd;
 }
 
