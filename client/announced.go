@@ -137,7 +137,7 @@ func placeOf(a *negotiate.Announcement) place { return place{a.Host, a.BootID} }
 func pick(all []negotiate.Announcement, word, stream string) (*negotiate.Announcement, error) {
 	var found []*negotiate.Announcement
 	for i := range all {
-		if a := &all[i]; a.Stream.Name == stream && (word == "" || placeOf(a).named(word)) {
+		if a := &all[i]; a.Stream.Name == stream && (word == "" || placeOf(a).named(word) || word == localhost && ThisHost(a.BootID)) {
 			found = append(found, a)
 		}
 	}

@@ -228,6 +228,7 @@ func TestWhichHost(t *testing.T) {
 		"nobody":               {"test/color", nil, "", ErrNoDaemon, "over Zenoh nobody announces test/color (asked: tcp/test:7447)"},
 		"nobody of that host":  {"dog:test/color", nil, "", ErrNoDaemon, "over Zenoh nobody announces test/color"},
 		"this host, elsewhere": {"localhost:test/color", []place{robot}, "", ErrUnknownStream, ""},
+		"this host, by cpu":    {"localhost:test/color", []place{robot, here()}, "", nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			n := newRouter(t)

@@ -126,7 +126,6 @@ func (s *Subscription) enter(way route, cause string) {
 	switch w := way.(type) {
 	case *connection:
 		s.pinned = here().boot
-		s.leave() // the network is of no use any more
 	case *topicRoute:
 		if at := w.target.at; at.boot != "" {
 			s.pinned = at.boot
@@ -140,6 +139,9 @@ func (s *Subscription) enter(way route, cause string) {
 	s.crossed = true
 	s.mu.Unlock()
 	way.begin(s)
+	if _, ok := way.(*connection); ok {
+		s.leave() // the network is of no use any more
+	}
 	s.mu.Lock()
 	now := s.path
 	changed := before != "" && before != now.Backend

@@ -45,7 +45,9 @@ func (p place) named(word string) bool {
 
 // ThisHost reports whether a word means the host of this process: its name, its
 // boot id or the begin of it, or localhost.
-func ThisHost(word string) bool { return word == "localhost" || here().named(word) }
+func ThisHost(word string) bool { return word == localhost || here().named(word) }
+
+const localhost = "localhost"
 
 // same reports whether both are surely one host; unknown ones are not.
 func (p place) same(o place) bool { return p.boot != "" && p.boot == o.boot }
