@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -31,8 +32,9 @@ type daemon struct {
 	gpu     int // on which cuda's frames are
 	session frame.Session
 	offers  []negotiate.Backend
-	thread  *driver.Thread // nil without cuda
-	source  []byte         // pinned, from which frames are uploaded
+	lie     func(o *negotiate.Offer, fds []int) // changes what is offered by cuda
+	thread  *driver.Thread                      // nil without cuda
+	source  []byte                              // pinned, from which frames are uploaded
 
 	mu         sync.Mutex
 	meta       frame.Meta // of the newest frame
@@ -285,7 +287,11 @@ func (d *daemon) serve(conn *negotiate.Conn) error {
 			Protocol: negotiate.Current(), Session: d.session.String(), Backend: b, Rejected: rejected,
 			Stream: d.info(e), Layout: layout(e.Layout()), Challenge: negotiate.NewChallenge(), Device: dev,
 		}
-		err := conn.Send(&negotiate.Message{Type: negotiate.TypeOffer, Offer: o}, fds...)
+		sent := slices.Clone(fds)
+		if b == cuda && d.lie != nil {
+			d.lie(o, sent)
+		}
+		err := conn.Send(&negotiate.Message{Type: negotiate.TypeOffer, Offer: o}, sent...)
 		closeFiles(fds)
 		if err != nil {
 			return err
