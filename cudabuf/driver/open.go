@@ -137,12 +137,18 @@ func candidates(library string) []string {
 		}
 		return []string{library}
 	}
-	names := []string{soname}
-	for _, folder := range folders {
+	var names []string
+	add := func(folder string) {
 		file := filepath.Join(folder, soname)
 		if _, err := os.Stat(file); err == nil {
 			names = append(names, file)
 		}
+	}
+	// Under Windows a driver for Linux, which some package brought, finds no device.
+	add(wslFolder)
+	names = append(names, soname)
+	for _, folder := range folders {
+		add(folder)
 	}
 	return names
 }

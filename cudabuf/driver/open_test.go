@@ -156,12 +156,17 @@ func TestPlaces(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	old := folders
-	defer func() { folders = old }()
+	old, oldWSL := folders, wslFolder
+	defer func() { folders, wslFolder = old, oldWSL }()
 	folders = []string{filepath.Join(dir, "none"), dir}
 	if got, want := candidates(""), []string{soname, file}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}
+	wslFolder = dir
+	if got, want := candidates(""), []string{file, soname, file}; !slices.Equal(got, want) {
+		t.Errorf("under Windows: got %v, want %v", got, want)
+	}
+	wslFolder = filepath.Join(dir, "none")
 	if got, want := candidates("/opt/libcuda.so.580"), []string{"/opt/libcuda.so.580"}; !slices.Equal(got, want) {
 		t.Errorf("got %v, want %v", got, want)
 	}

@@ -14,11 +14,14 @@ const soname = "libcuda.so.1"
 // moduleFile is where NVIDIA's kernel module tells its version.
 const moduleFile = "/proc/driver/nvidia/version"
 
-// folders are where drivers lie outside of the loader's path: Windows' own for
-// Linux, Jetson's, container runtimes', distributions'.
+// wslFolder is where Windows puts its driver's library for Linux.
+var wslFolder = "/usr/lib/wsl/lib"
+
+// folders are where drivers lie outside of the loader's path: distributions',
+// Jetson's, container runtimes'.
 var folders = func() []string {
 	multiarch := map[string]string{"amd64": "/usr/lib/x86_64-linux-gnu", "arm64": "/usr/lib/aarch64-linux-gnu"}[runtime.GOARCH]
-	f := []string{"/usr/lib/wsl/lib"}
+	var f []string
 	if multiarch != "" {
 		f = append(f, multiarch, multiarch+"/nvidia", multiarch+"/tegra", multiarch+"/nvidia/current")
 	}

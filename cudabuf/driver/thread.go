@@ -99,8 +99,9 @@ func (t *Thread) Calls() uint64 { return t.calls.Load() }
 // run before or after, never beside it. Do allocates nothing, but making f may.
 // Going there and back wakes two threads: what belongs together goes into one f.
 //
-// What runs in f may not wait for another Do. If f panics, Do panics with a *[Panic], and the thread lives on. Do fails with
-// ErrThread if the thread is closed, or when f itself calls Do.
+// What runs in f may not wait for another Do: from f itself that is ErrThread, as
+// it is when the thread is closed. If f panics, Do panics with a *[Panic], and
+// the thread lives on.
 func (t *Thread) Do(f func() error) error {
 	if err := t.lock(); err != nil {
 		return err

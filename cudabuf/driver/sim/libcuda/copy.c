@@ -82,7 +82,7 @@ static CUresult submit(struct op *op, CUstream stream) {
 		const struct range *s = &op->ranges[0];
 		u64 from = s->address / PAGE * PAGE;
 		if (msync((void *)(uintptr_t)from, s->address + s->bytes - from, MS_ASYNC) == 0) { // else it is not mapped
-			op->sum = host_sum(&op->src, op->width, op->height);
+			op->sum = source_sum(op);
 			op->summed = true;
 		}
 	}

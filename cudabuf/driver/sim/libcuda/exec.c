@@ -22,16 +22,20 @@ static u64 delay_us(u64 *random) {
 	}
 }
 
-// host_sum is of some bytes of each page: what is written anew differs there.
-u64 host_sum(const struct end *e, u64 width, u64 height) {
-	u64 sum = 0xcbf29ce484222325u, step = height == 1 ? PAGE : width;
-	for (u64 row = 0; row < height; row++)
-		for (u64 col = 0; col < width; col += step) {
-			const u8 *p = (const u8 *)(uintptr_t)(e->address + row * e->pitch + col);
-			u64 n = width - col < 64 ? width - col : 64;
-			for (u64 i = 0; i < n; i++)
-				sum = (sum ^ p[i]) * 0x100000001b3u;
-		}
+// part_sum is of some bytes of each page, or row: those among the n that begin
+// at a column. What is written anew differs there. Sums of parts add up.
+static u64 part_sum(const struct op *op, const u8 *bytes, u64 row, u64 col, u64 n) {
+	u64 sum = 0, step = op->height == 1 ? PAGE : op->width;
+	for (u64 c = col / step * step; c < col + n; c += step)
+		for (u64 i = c < col ? col - c : 0; i < 64 && c + i < col + n; i++)
+			sum += (u64)(bytes[c + i - col] + 1) * ((row * op->width + c + i) * 0x9e3779b97f4a7c15u | 1);
+	return sum;
+}
+
+u64 source_sum(const struct op *op) {
+	u64 sum = 0;
+	for (u64 row = 0; row < op->height; row++)
+		sum += part_sum(op, (const u8 *)(uintptr_t)(op->src.address + row * op->src.pitch), row, 0, op->width);
 	return sum;
 }
 
@@ -96,7 +100,8 @@ static bool transfer(struct op *op, struct phys *p, u64 offset, u64 host, u64 n,
 
 // piece copies or fills up to n bytes of one row, and gives how many; 0 ends
 // the operation.
-static u64 piece(struct op *op, u64 dst, u64 src, u64 n, bool *unwritten) {
+static u64 piece(struct op *op, u64 row, u64 col, u64 n, u64 *sum, bool *unwritten) {
+	u64 dst = op->dst.address + row * op->dst.pitch + col, src = op->src.address + row * op->src.pitch + col;
 	struct phys *to = NULL, *from = NULL;
 	u64 to_offset = 0, from_offset = 0;
 	bool ok = true, dst_host = is_host(&op->dst, dst), src_host = op->kind == OP_COPY && is_host(&op->src, src);
@@ -117,6 +122,8 @@ static u64 piece(struct op *op, u64 dst, u64 src, u64 n, bool *unwritten) {
 		memmove(to->data + to_offset, from->data + from_offset, n);
 	} else if (to) {
 		ok = transfer(op, to, to_offset, src, n, false);
+		if (ok && op->summed)
+			*sum += part_sum(op, to->data + to_offset, row, col, n); // the source may be gone by now
 	} else if (from) {
 		ok = transfer(op, from, from_offset, dst, n, true);
 	} else {
@@ -130,7 +137,7 @@ static u64 piece(struct op *op, u64 dst, u64 src, u64 n, bool *unwritten) {
 }
 
 static void move(struct op *op, u64 *random) {
-	u64 total = op->width * op->height, wait = delay_us(random), part = conf.delay == DELAY_NONE ? total : total / PIECES + 1, until = part;
+	u64 total = op->width * op->height, wait = delay_us(random), part = conf.delay == DELAY_NONE ? total : total / PIECES + 1, until = part, sum = 0;
 	bool unwritten = false;
 	pause_us(wait / 2);
 	for (u64 row = 0, at = 0; row < op->height; row++)
@@ -138,7 +145,7 @@ static void move(struct op *op, u64 *random) {
 			u64 n = op->width - col;
 			if (n > until - at)
 				n = until - at;
-			n = piece(op, op->dst.address + row * op->dst.pitch + col, op->src.address + row * op->src.pitch + col, n, &unwritten);
+			n = piece(op, row, col, n, &sum, &unwritten);
 			if (!n)
 				return;
 			col += n;
@@ -152,7 +159,7 @@ static void move(struct op *op, u64 *random) {
 		}
 	if (unwritten)
 		report("S6", op->call, "memory that was never written is read");
-	if (op->summed && host_sum(&op->src, op->width, op->height) != op->sum)
+	if (op->summed && sum != op->sum)
 		report("S8", op->call, "the host's memory was changed while the copy was queued");
 }
 

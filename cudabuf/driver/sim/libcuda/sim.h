@@ -240,7 +240,7 @@ extern pthread_cond_t done_cond; // something has been done
 // exec.c
 
 void op_run(struct op *op, u64 *random);
-u64 host_sum(const struct end *e, u64 width, u64 height);
+u64 source_sum(const struct op *op); // of the host's bytes as they are
 
 // race.c: all with G held.
 
