@@ -6,6 +6,7 @@ package zenoh
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"time"
 
@@ -89,6 +90,8 @@ func (a *auto) look(ctx context.Context) bool {
 		return true
 	}
 	s := a.s
+	none := ErrUnreachable
+	defer func() { s.tried(none) }()
 	for _, e := range s.endpoints {
 		to := target{as: wire.Client, roles: wire.RolesOf(wire.Router), timeout: lookTime}
 		f, err := s.connectTo(ctx, e, to)
@@ -103,9 +106,10 @@ func (a *auto) look(ctx context.Context) bool {
 		}
 		if err != nil {
 			s.log.Debug("zenoh finds no router", "endpoint", e.String(), "err", err)
+			none = fmt.Errorf("%w: %v: %w", none, e, err)
 			continue
 		}
-		a.router = f
+		a.router, none = f, nil
 		a.client()
 		a.found <- f
 		return true

@@ -123,7 +123,7 @@ func mutated(t *testing.T, version, mode string, toNode bool) {
 	close(done)
 	select {
 	case <-worked:
-	case <-limit.Done():
+	case <-ctx(t).Done():
 		t.Fatal("the session hangs")
 	}
 	p.change.Store(nil)
@@ -141,7 +141,7 @@ func mutated(t *testing.T, version, mode string, toNode bool) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for !pub.Matching() {
+	for limit := ctx(t); !pub.Matching(); {
 		if limit.Err() != nil {
 			t.Fatalf("the session does not come back: %+v", s.Info())
 		}

@@ -27,8 +27,9 @@ import (
 //go:embed node.py
 var script string
 
-// patience is how long a test waits for something that must happen.
-const patience = 20 * time.Second
+// patience is how long a test waits for something that must happen, also where
+// the machine has much else to do.
+const patience = 40 * time.Second
 
 // event is what a node tells.
 type event struct {
