@@ -26,7 +26,11 @@ type measurement struct {
 	Frames     uint64               `json:"frames"` // taken
 	Missed     uint64               `json:"missed"` // published between them and not taken
 	Reconnects uint64               `json:"reconnects"`
-	Verify     *verifyResult        `json:"verify,omitempty"`
+	// PathChanges is how often frames came by another backend than before:
+	// Backend is the last one.
+	PathChanges uint64        `json:"path_changes,omitempty"`
+	Host        string        `json:"host,omitempty"` // that has the camera, if it is another one
+	Verify      *verifyResult `json:"verify,omitempty"`
 
 	// By cpu: messages that are no frames, by reason, and how often the system
 	// clock was set, after which ages are not to be relied on.
@@ -38,7 +42,7 @@ func (s summary) head(command string) measurement {
 	m := measurement{
 		Command: command, Stream: s.stream, Backend: s.path.Backend, Wake: s.path.Wake, Rejected: negotiate.Better(s.path.Rejected, s.path.Backend),
 		GPU: s.path.GPU, GPUName: s.path.GPUName,
-		Duration: float64(s.tookNanos) / 1e9, Frames: s.frames, Missed: s.stats.Missed, Reconnects: s.stats.Reconnects, Ignored: s.stats.Ignored, ClockSteps: s.stats.ClockSteps,
+		Duration: float64(s.tookNanos) / 1e9, Frames: s.frames, Missed: s.stats.Missed, Reconnects: s.stats.Reconnects, PathChanges: s.stats.PathChanges, Host: s.path.Host, Ignored: s.stats.Ignored, ClockSteps: s.stats.ClockSteps,
 	}
 	if s.verifyUsed {
 		m.Verify = &s.verify
