@@ -5,6 +5,7 @@ package daemon
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 
 	"github.com/seed-3c7e7623/camd/zenoh"
@@ -88,6 +89,10 @@ func (n *network) status() *ZenohStatus {
 	out.Refused, out.Listening, out.Connections = i.Refused, i.Listening, len(i.Links)
 	for _, l := range i.Links[:min(len(i.Links), maxLinks)] {
 		out.Links = append(out.Links, ZenohLink{Remote: l.Remote.String(), Role: l.Role.String(), Endpoint: l.Endpoint, Incoming: l.Accepted})
+	}
+	// A router that is only looked for is not missed.
+	if i.Mode == wire.Peer && i.TryErr != nil && !slices.Equal(n.Zenoh.Connect.Endpoints, []string{zenoh.DefaultRouter}) {
+		out.Problem = tryText(i.TryErr)
 	}
 	switch {
 	case i.Connected:

@@ -54,3 +54,34 @@ func TestStatusSaysWhyThereIsNoRouter(t *testing.T) {
 		})
 	}
 }
+
+// A peer whose router does not answer says so where a router was named; the one
+// that is looked for everywhere is not missed. Who answers there and is no router
+// is told as well.
+func TestStatusOfPeers(t *testing.T) {
+	automatic := func(endpoints ...string) *config.Config {
+		z := config.Auto(endpoints...)
+		z.Listen, z.Scout.Multicast, z.Scout.Delay = []string{"tcp/127.0.0.1:0"}, false, 0
+		return z
+	}
+	start := func(z *config.Config) *network {
+		n := newNetwork(Network{Zenoh: z}, slog.New(slog.DiscardHandler))
+		n.run(t.Context())
+		t.Cleanup(n.close)
+		return n
+	}
+	first := start(automatic("tcp/127.0.0.1:1")).status()
+	if first.State != zenohAlone || first.As != "peer" || first.Mode != "auto" || len(first.Listening) != 1 || !strings.Contains(first.Problem, "tcp/127.0.0.1:1: ") {
+		t.Errorf("%+v", first)
+	}
+	second := start(automatic(first.Listening[0])).status()
+	if second.State != zenohAlone || !strings.Contains(second.Problem, "peer") {
+		t.Errorf("at a peer: %+v", second)
+	}
+	z := config.Peer(first.Listening[0])
+	z.Listen, z.Scout.Multicast = nil, false
+	third := start(z).status()
+	if third.State != zenohConnected || third.Role != "peer" || third.Problem != "" || third.Connections != 1 || third.Links[0].Incoming {
+		t.Errorf("as its peer: %+v", third)
+	}
+}
