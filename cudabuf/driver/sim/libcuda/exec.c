@@ -128,6 +128,7 @@ static u64 piece(struct op *op, u64 row, u64 col, u64 n, u64 *sum, bool *unwritt
 		ok = transfer(op, from, from_offset, dst, n, true);
 	} else {
 		memmove((void *)(uintptr_t)dst, (void *)(uintptr_t)src, n);
+		*sum += part_sum(op, (const u8 *)(uintptr_t)dst, row, col, n);
 	}
 	if (ok && to)
 		shared_written(to, to_offset, n);
