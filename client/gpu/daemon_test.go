@@ -280,7 +280,7 @@ func (d *daemon) serve(conn *negotiate.Conn) error {
 	var rejected []negotiate.Rejected
 	for _, b := range d.offers {
 		d.mu.Lock()
-		e := d.rings[b]
+		e, lie := d.rings[b], d.lie
 		d.mu.Unlock()
 		fds, dev, want := d.files(e)
 		o := &negotiate.Offer{
@@ -288,8 +288,8 @@ func (d *daemon) serve(conn *negotiate.Conn) error {
 			Stream: d.info(e), Layout: layout(e.Layout()), Challenge: negotiate.NewChallenge(), Device: dev,
 		}
 		sent := slices.Clone(fds)
-		if b == cuda && d.lie != nil {
-			d.lie(o, sent)
+		if b == cuda && lie != nil {
+			lie(o, sent)
 		}
 		err := conn.Send(&negotiate.Message{Type: negotiate.TypeOffer, Offer: o}, sent...)
 		closeFiles(fds)

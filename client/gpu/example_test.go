@@ -5,11 +5,11 @@ package gpu_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/client/gpu"
+	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
 // A program that works on frames on the GPU, by whichever path they come.
@@ -52,16 +52,17 @@ func infer(_ gpu.Ptr, _ int, _ gpu.Stream) {}
 
 // A program that can do without a GPU, and wants to say why it does.
 func ExampleUnavailable() {
-	_, err := gpu.Open(gpu.WithLibrary("/nonexistent/libcuda.so.1"))
-	fmt.Println(errors.Is(err, gpu.ErrUnavailable))
-	sub, err := client.Subscribe(context.Background(), "front/color",
-		client.WithDevice(gpu.Unavailable(err)), client.WithRuntimeDir("/nonexistent"))
+	ctx := context.Background()
+	dev, err := gpu.Open()
+	if err == nil {
+		defer dev.Close()
+		return // as above
+	}
+	sub, err := client.Subscribe(ctx, "front/color", client.WithDevice(gpu.Unavailable(err)))
 	if err != nil {
-		fmt.Println(errors.Is(err, client.ErrNoDaemon))
+		fmt.Println("no frames:", err)
 		return
 	}
-	fmt.Println(sub.Path().Rejected) // cuda: no_driver
-	// Output:
-	// true
-	// true
+	defer sub.Close()
+	fmt.Println("frames by", sub.Path().Backend, "as", negotiate.Summary(sub.Path().Rejected)) // as cuda: no_driver
 }

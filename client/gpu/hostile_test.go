@@ -41,7 +41,9 @@ func TestOffersThatCannotBe(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			rules(t, "S22", "S27", "S28") // which it tries
 			d := newDaemon(t, cuda, shm)
+			d.mu.Lock()
 			d.lie = func(o *negotiate.Offer, fds []int) { tc.lie(t, o, fds) }
+			d.mu.Unlock()
 			s := d.subscribe(opened(t))
 			if p := <-d.answers; p.OK || p.Reason != tc.want || p.Detail == "" {
 				t.Errorf("the client answers %+v, want %s", p, tc.want)
