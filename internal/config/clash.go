@@ -15,7 +15,7 @@ func (c *Config) network() *daemon.Network {
 	if c.Zenoh.Enabled == EnabledNo || !c.ROS2.Enabled {
 		return nil
 	}
-	return &daemon.Network{Namespace: string(c.ROS2.Namespace), AnyHash: bool(c.ROS2.AnyHash)}
+	return &daemon.Network{Namespace: string(c.ROS2.Namespace), AnyHash: bool(c.ROS2.AnyHash), Access: c.Zenoh.Access.Daemon()}
 }
 
 // clashes refuses cameras that would publish on a topic of one before them:

@@ -22,6 +22,7 @@ func TestTopicClash(t *testing.T) {
 			"", "f.yaml:7:12: camera b: its camera_info /x/camera_info is that of camera a",
 		},
 		{"not published", "cameras:\n  a-b: pattern\n  a_b:\n    kind: pattern\n    backends: [shm]\n", "", ""},
+		{"not published by access", "zenoh:\n  access:\n    publish: [a-b/*]\ncameras:\n  a-b: pattern\n  a_b: pattern\n", "", ""},
 		{"no ROS", "ros2:\n  enabled: false\ncameras:\n  a-b: pattern\n  a_b: pattern\n", "", ""},
 		{"two topics", "cameras:\n  a: pattern\n  b: pattern\n", "", ""},
 	} {

@@ -28,7 +28,7 @@ func (n *Network) Topics(spec capture.Spec) []CameraTopic {
 	}
 	var all []CameraTopic
 	add := func(t CameraTopic) {
-		if !slices.ContainsFunc(all, func(o CameraTopic) bool { return o.Name == t.Name }) {
+		if n.Access.publish(t.Name, spec.Name+"/"+t.Stream) == nil && !slices.ContainsFunc(all, func(o CameraTopic) bool { return o.Name == t.Name }) {
 			all = append(all, t)
 		}
 	}
