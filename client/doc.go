@@ -13,19 +13,30 @@
 //		use(f.Data(), f.Meta()) // valid until the next turn of the loop
 //	}
 //
+// # Other hosts, and the choice of path
+//
+// A stream is looked for on this host and then on the network, where camds
+// announce theirs over Zenoh; "host:front/color" names the host. Frames come by
+// the best path that can be had, of those that [WithAccept] names: shared memory,
+// else, from another host or where the daemon's socket cannot be reached, the
+// stream's ROS 2 topic. Path says which one and why no better one. It is decided
+// again when the path dies or a better one can be had, without the program's
+// doing: the first frame afterwards is a frame.Discontinuity, none comes twice or
+// goes back in time, and frames that are held stay as they are
+// (Stats.PathChanges, [EventPathChanged]).
+//
 // # ROS 2 topics
 //
 // A name with a slash in front is a ROS 2 image topic (sensor_msgs/msg/Image or
-// CompressedImage), which comes through a Zenoh router, from any host, without
-// ROS being installed:
+// CompressedImage), which comes through a Zenoh router or from a peer, of any
+// host, without ROS being installed:
 //
 //	sub, err := client.Subscribe(ctx, "/front/color/image_raw", client.WithZenoh(config.Client("tcp/robot:7447")))
 //
 // Everything else is the same: the newest frame wins, Data is the buffer in
 // which the message was received, and a frame costs no allocation. Sequence
 // numbers are the publisher's, Session is its GID. A stream of camd comes this
-// way, too, where [WithAccept] names cpu and no better path can be had; Path
-// says why.
+// way, too, where no better path can be had.
 //
 // Times of such frames are those that the publisher wrote, by its system clock:
 // they are moved to this host's CLOCK_MONOTONIC by the difference between the
