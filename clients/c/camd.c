@@ -1140,7 +1140,7 @@ static const char *cu_name(int code)
 static void *open_library(const char *path, char *detail, size_t size)
 {
 	static const char *const usual[] = {
-		"libcuda.so.1", "/usr/lib/wsl/lib/libcuda.so.1",
+		"/usr/lib/wsl/lib/libcuda.so.1", "libcuda.so.1", /* under WSL, Windows' own first */
 #if defined(__aarch64__)
 		"/usr/lib/aarch64-linux-gnu/libcuda.so.1", "/usr/lib/aarch64-linux-gnu/tegra/libcuda.so.1",
 		"/usr/lib/aarch64-linux-gnu/nvidia/libcuda.so.1",
@@ -1164,7 +1164,7 @@ static void *open_library(const char *path, char *detail, size_t size)
 		if (library != NULL)
 			return library;
 		const char *why = dlerror();
-		if (i == 0)
+		if (n == 1 || i == 1) /* what the loader itself says */
 			copy_text(detail, size, why != NULL ? why : "the loader gives no reason");
 	}
 	return NULL;
@@ -2335,15 +2335,17 @@ static void wait_futex(const struct epoch *e, uint32_t count, int64_t ns)
 	syscall(SYS_futex, (char *)e->wake.p + WAKE_COUNT, FUTEX_WAIT, count, &t, NULL, 0);
 }
 
-/* Reads the bytes of wake-ups; their number means nothing. */
+/* Reads bytes of wake-ups; their number means nothing, and what is left wakes
+ * once more. */
 static void drain_pipe(camd_sub *s)
 {
 	char bytes[64];
 	ssize_t n;
 	if (s->pipe < 0)
 		return;
-	while ((n = read(s->pipe, bytes, sizeof bytes)) > 0 || (n < 0 && errno == EINTR))
-		;
+	do
+		n = read(s->pipe, bytes, sizeof bytes);
+	while (n < 0 && errno == EINTR);
 	if (n == 0) { /* the connection ends as well, and says so itself */
 		close(s->pipe);
 		s->pipe = -1;

@@ -25,11 +25,11 @@ func simulated(t testing.TB, o sim.Options) (library string, env []string, dir s
 // startGPU runs camd with a simulated GPU.
 func startGPU(t testing.TB, library string, env []string, dir string, cameras ...string) *process {
 	t.Helper()
-	var args []string
+	args := []string{"--set", "cuda.library=" + library}
 	for _, c := range cameras {
 		args = append(args, "--camera", c)
 	}
-	return startDaemon(t, append(env, libraryVariable+"="+library), dir, args...)
+	return startDaemon(t, env, dir, args...)
 }
 
 // ended stops camd and looks at what the processes of a run have left of the
@@ -79,7 +79,28 @@ func TestDeviceFramesAreWhole(t *testing.T) {
 				}
 			}
 			ended(t, d, run)
+			for _, p := range sim.Processes(t, run) {
+				if p.PID == readers[1].cmd.Process.Pid {
+					countCalls(t, p.Calls)
+				}
+			}
 		})
+	}
+}
+
+// countCalls holds what a reader of 150 frames with --async asks of the driver:
+// memory is imported once, and a frame costs one copy, which is the example's
+// own, and one event.
+func countCalls(t *testing.T, calls map[string]uint64) {
+	t.Helper()
+	const frames = 150
+	for name, most := range map[string]uint64{
+		"cuMemImportFromShareableHandle": 1, "cuMemMap": 1, "cuMemSetAccess": 1, "cuDevicePrimaryCtxRetain": 1,
+		"cuEventCreate": 2, "cuEventRecord": frames, "cuMemcpyDtoHAsync_v2": frames + 1, "cuEventSynchronize": 2,
+	} {
+		if n := calls[name]; n > most || n == 0 && name != "cuEventSynchronize" {
+			t.Errorf("%d calls of %s in %d frames, want at most %d", n, name, frames, most)
+		}
 	}
 }
 

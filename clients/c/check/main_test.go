@@ -4,25 +4,18 @@
 package check
 
 import (
-	"context"
-	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/exec"
-	"os/signal"
 	"path/filepath"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 
 	"go.uber.org/goleak"
 
-	"github.com/seed-3c7e7623/camd/backend/cuda"
-	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/internal/cli"
-	"github.com/seed-3c7e7623/camd/internal/daemon"
 )
 
 // daemonVariable makes this test binary camd.
@@ -33,7 +26,11 @@ var scratch string
 
 func TestMain(m *testing.M) {
 	if os.Getenv(daemonVariable) != "" {
-		os.Exit(daemonMain())
+		go func() { // the tests hold the other end: it goes with them, however they end
+			_, _ = io.Copy(io.Discard, os.Stdin)
+			os.Exit(1)
+		}()
+		os.Exit(cli.Main(cli.NewCamd()))
 	}
 	code, err := runTests(m)
 	if err != nil {
@@ -41,41 +38,6 @@ func TestMain(m *testing.M) {
 		code = 1
 	}
 	os.Exit(code)
-}
-
-// libraryVariable has the daemon use the driver of this path.
-const libraryVariable = "CAMD_CHECK_LIBRARY"
-
-func daemonMain() int {
-	go func() { // the tests hold the other end: it goes with them, however they end
-		_, _ = io.Copy(io.Discard, os.Stdin)
-		os.Exit(1)
-	}()
-	library := os.Getenv(libraryVariable)
-	if library == "" {
-		return cli.Main(cli.NewCamd())
-	}
-	d := daemon.Daemon{
-		GPU:   &daemon.GPU{Options: cuda.Options{Library: library}},
-		Ready: func(string) { fmt.Fprintln(os.Stderr, "camd running") },
-	}
-	ctx, stop := signal.NotifyContext(context.Background(), syscall.SIGTERM)
-	defer stop()
-	flags := flag.NewFlagSet("run", flag.ExitOnError)
-	flags.StringVar(&d.Dir, "runtime-dir", "", "")
-	flags.Func("camera", "", func(text string) error {
-		spec, err := capture.ParseSpec(text)
-		d.Cameras = append(d.Cameras, spec)
-		return err
-	})
-	err := flags.Parse(os.Args[2:])
-	if err == nil {
-		err = d.Run(ctx)
-	}
-	if err != nil {
-		fmt.Fprintln(os.Stderr, err)
-	}
-	return cli.ExitCode(err)
 }
 
 func runTests(m *testing.M) (int, error) {
