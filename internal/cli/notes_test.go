@@ -40,6 +40,18 @@ func TestEvents(t *testing.T) {
 			[]client.Event{{Kind: client.EventWaiting, Text: "waiting for test/color: no camd"}},
 			"camsub: waiting for test/color: no camd\n",
 		},
+		"why a path is another one is said once": {
+			"x",
+			[]client.Event{
+				{Kind: client.EventDisconnected, Text: "connection to camd in /run/camd lost"},
+				{Kind: client.EventConnected, Text: "test/color by cpu (Zenoh)"},
+				{Kind: client.EventPathChanged, Text: "test/color comes by cpu, not by shm any more: connection to camd in /run/camd lost"},
+				{Kind: client.EventConnected, Text: "test/color by shm (futex)"},
+				{Kind: client.EventPathChanged, Text: "test/color comes by shm, not by cpu any more: camd in /run/camd can be reached now"},
+			},
+			"camsub: test/color: connection to camd in /run/camd lost\ncamsub: test/color by cpu (Zenoh)\ncamsub: test/color by shm (futex)\n" +
+				"camsub: test/color comes by shm, not by cpu any more: camd in /run/camd can be reached now\n",
+		},
 		"without text": {"x", []client.Event{{Kind: client.EventReconfigured}}, "camsub: test/color: reconfigured\n"},
 	} {
 		t.Run(name, func(t *testing.T) {
