@@ -25,6 +25,11 @@
 // goes back in time, and frames that are held stay as they are
 // (Stats.PathChanges, [EventPathChanged]).
 //
+// # GPUs
+//
+// Package client/gpu has frames in memory of a GPU, where the daemon has them
+// there or by one upload. This package knows no CUDA: see [WithDevice].
+//
 // # ROS 2 topics
 //
 // A name with a slash in front is a ROS 2 image topic (sensor_msgs/msg/Image or
