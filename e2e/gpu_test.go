@@ -92,25 +92,29 @@ type simulated struct {
 	*daemon
 	env []string
 	run string // directory of the simulated driver
+
+	killed []int // processes that could give nothing back
 }
 
-func startSimulated(t testing.TB, o sim.Options, camera string) *simulated {
+func startSimulated(t testing.TB, o sim.Options, camera string, more ...string) *simulated {
 	t.Helper()
 	library := sim.Build(t)
 	env, run := sim.Env(t, o)
+	s := &simulated{run: run}
 	t.Cleanup(func() {
 		sim.Clean(t, run)
-		sim.NoLeaks(t, run)
+		sim.NoLeaks(t, run, s.killed...)
 		if n := sim.Memory(t, run); n != 0 {
 			t.Errorf("%d bytes of device memory are left", n)
 		}
 	})
 	dir := newDir(t)
 	d := &daemon{dir: dir, process: start(t, []with{withEnv(env...)}, built.camd,
-		"run", "--runtime-dir", dir, "--set", "cuda.library="+library, "--camera", camera)}
+		append([]string{"run", "--runtime-dir", dir, "--set", "cuda.library=" + library, "--camera", camera}, more...)...)}
 	d.ready()
 	t.Cleanup(func() { d.stop() })
-	return &simulated{daemon: d, env: append(env, gpu.EnvLibrary+"="+library, "CAMD_RUNTIME_DIR="+dir), run: run}
+	s.daemon, s.env = d, append(env, gpu.EnvLibrary+"="+library, "CAMD_RUNTIME_DIR="+dir)
+	return s
 }
 
 // camsub runs camsub to its end and wants this exit code.

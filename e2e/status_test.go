@@ -18,6 +18,10 @@ type status struct {
 	Streams []streamStatus    `json:"streams"`
 	Refused map[string]uint64 `json:"refused"`
 	Zenoh   *zenohStatus      `json:"zenoh"`
+	CUDA    *struct {
+		Rings     int   `json:"rings"`
+		RingBytes int64 `json:"ring_bytes"`
+	} `json:"cuda"`
 }
 
 type cameraStatus struct {
@@ -45,6 +49,12 @@ type streamStatus struct {
 		PipeWakes  uint64 `json:"pipe_wakes"`
 		Ended      uint64 `json:"ended"`
 	} `json:"ring"`
+	DeviceRing *struct {
+		Leased int    `json:"leased"`
+		Frames uint64 `json:"frames"`
+		NoSlot uint64 `json:"no_slot"`
+		Errors uint64 `json:"errors"`
+	} `json:"device_ring"`
 	Subscribers []subscriberStatus `json:"subscribers_detail"`
 }
 
