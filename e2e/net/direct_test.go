@@ -68,7 +68,7 @@ func TestWeakLink(t *testing.T) {
 			local.await(1)
 			n := c.frames
 			if soak {
-				n = int(60 * time.Second / c.transfer)
+				n = int(40 * time.Second / c.transfer)
 			}
 			far.await(n)
 			d.keepsUp()

@@ -123,7 +123,7 @@ func TestRouterThatWaits(t *testing.T) {
 	middle.slow("wlan0", "2mbit")
 	n := len(far.frames())
 	if soak {
-		far.await(n + 60)
+		far.await(n + 30)
 	} else {
 		far.await(n + 4)
 	}
