@@ -52,7 +52,10 @@ void thread_exported(int fd) {
 	thread.exported_inode = st.st_ino;
 }
 
-static void in_child(void) { atomic_store(&forked, true); }
+static void in_child(void) {
+	atomic_store(&forked, true);
+	report_in_child();
+}
 
 static void thread_exit(void *bound) {
 	(void)bound;

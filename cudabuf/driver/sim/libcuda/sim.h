@@ -71,6 +71,7 @@ bool fault_out_of_memory(void);
 // report.c
 
 void report(const char *rule, const char *call, const char *format, ...) __attribute__((format(printf, 3, 4)));
+void report_in_child(void);
 
 // run.c: the run directory, this process in it, and memory over all processes.
 
