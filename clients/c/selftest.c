@@ -248,6 +248,62 @@ static int misuse(const char *dir, const char *stream)
 	return 0;
 }
 
+/* Holds a frame until a line comes, and is evicted meanwhile. */
+static int evicted(const char *dir, const char *stream)
+{
+	camd_options o = {.runtime_dir = dir};
+	camd_sub *sub = NULL;
+	camd_frame f, g;
+	char line[16];
+	MUST(camd_open(&sub, stream, &o) == CAMD_OK && camd_next(sub, &f, -1) == CAMD_OK);
+	printf("taken\n");
+	fflush(stdout);
+	MUST(fgets(line, sizeof line, stdin) != NULL);
+	MUST(camd_valid(sub, &f) == CAMD_STALE);
+	MUST(camd_next(sub, &g, -1) == CAMD_EVICTED && camd_next(sub, &g, 0) == CAMD_EVICTED && camd_poll(sub) == CAMD_EVICTED);
+	MUST(sub->socket >= 0 && strcmp(camd_reason(sub), "held_too_long") == 0 && camd_path(sub)[0] == 0);
+	MUST(((const char *)f.host)[0] == 5); /* still mapped */
+	MUST(camd_release(sub, &f) == CAMD_OK && sub->socket < 0 && sub->epochs == NULL);
+	MUST(camd_next(sub, &g, -1) == CAMD_EVICTED && camd_release(sub, &f) == CAMD_RELEASED);
+	camd_close(sub);
+	MUST(count_maps() == 0);
+	return 0;
+}
+
+/* Uses frames in memory of a GPU, and closes while work on them is under way. */
+static int device(const char *dir, const char *stream, const char *library)
+{
+	camd_options o = {.runtime_dir = dir, .require = CAMD_CUDA, .cuda_library = library, .credit = 1};
+	camd_sub *keep = NULL, *sub;
+	camd_frame f, copy;
+	void *context, *queue = NULL, *host = NULL, *current = NULL;
+	MUST(camd_open(&keep, stream, &o) == CAMD_OK && camd_device(keep, &context) >= 0); /* keeps the context */
+	MUST(cu.cuCtxPushCurrent_v2(context) == 0 && cu.cuStreamCreateWithPriority(&queue, CU_STREAM_NON_BLOCKING, 0) == 0);
+	MUST(camd_next(keep, &f, -1) == CAMD_OK && f.host == NULL && f.device != 0 && camd_valid(keep, &f) == CAMD_OK);
+	MUST(cu.cuMemHostAlloc(&host, f.bytes, 0) == 0);
+	camd_release(keep, &f);
+	for (int i = 0; i < 10; i++) {
+		MUST(camd_open(&sub, stream, &o) == CAMD_OK && camd_next(sub, &f, -1) == CAMD_OK);
+		MUST(cu.cuMemcpyDtoHAsync_v2(host, f.device, f.bytes, queue) == 0);
+		copy = f;
+		MUST(camd_release_on(sub, &f, queue) == CAMD_OK && camd_release_on(sub, &f, queue) == CAMD_RELEASED);
+		MUST(camd_release(sub, &copy) == CAMD_RELEASED && camd_valid(sub, &copy) == CAMD_RELEASED);
+		camd_stats st = camd_get_stats(sub);
+		MUST(st.held == 0 && st.pending <= 1);
+		if (i % 2 == 0) { /* there is no credit until the work is complete */
+			MUST(camd_next(sub, &f, -1) == CAMD_OK && camd_get_stats(sub).pending == 0);
+			MUST(cu.cuMemcpyDtoHAsync_v2(host, f.device, f.bytes, queue) == 0);
+			MUST(camd_release_on(sub, &f, queue) == CAMD_OK);
+		}
+		camd_close(sub);
+	}
+	MUST(cu.cuStreamSynchronize(queue) == 0 && cu.cuStreamDestroy_v2(queue) == 0 && cu.cuMemFreeHost(host) == 0);
+	MUST(cu.cuCtxPopCurrent_v2(&current) == 0 && current == context); /* nobody changed what is current */
+	camd_close(keep);
+	MUST(count_maps() == 0);
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -261,6 +317,10 @@ int main(int argc, char **argv)
 		return hash();
 	if (strcmp(what, "misuse") == 0 && argc == 4)
 		return misuse(argv[2], argv[3]);
-	fprintf(stderr, "usage: selftest layout|geometry|parse|hash|misuse DIR STREAM\n");
+	if (strcmp(what, "evicted") == 0 && argc == 4)
+		return evicted(argv[2], argv[3]);
+	if (strcmp(what, "device") == 0 && argc == 5)
+		return device(argv[2], argv[3], argv[4]);
+	fprintf(stderr, "usage: selftest layout|geometry|parse|hash|misuse DIR STREAM|evicted DIR STREAM|device DIR STREAM LIBRARY\n");
 	return 2;
 }

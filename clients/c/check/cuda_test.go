@@ -104,6 +104,23 @@ func countCalls(t *testing.T, calls map[string]uint64) {
 	}
 }
 
+// What is right and wrong with frames on a GPU, and an end while work is under
+// way.
+func TestDeviceUse(t *testing.T) {
+	library, env, run := simulated(t, sim.Options{Delay: sim.Uniform})
+	dir := newDir(t)
+	d := startGPU(t, library, env, dir, "test=pattern,96x64@100")
+	reader := startReader(t, env, dir, deviceArgs(library, "--count", "1")...) // the camera delivers
+	if code := reader.wait(); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	p := start(t, env, programs(t).selftest, "device", dir, "test/color", library)
+	if code := p.wait(); code != 0 {
+		t.Errorf("exit code %d: %s%s", code, p.out.String(), p.err.String())
+	}
+	ended(t, d, run)
+}
+
 func TestDeviceFormatChanges(t *testing.T) {
 	library, env, run := simulated(t, sim.Options{Delay: sim.Uniform})
 	dir := newDir(t)

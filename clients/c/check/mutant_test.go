@@ -16,8 +16,9 @@ import (
 // change is one place of camd.c, and what a mistake there looks like.
 type change struct{ from, to string }
 
-// mutant builds the example with a mistake in the client.
-func mutant(t testing.TB, changes ...change) string {
+// mutant builds a program, which consists of a file of clients/c and of the
+// client, with a mistake in the latter.
+func mutant(t testing.TB, program string, c change) string {
 	t.Helper()
 	cc := compiler(t, "cc")
 	text, err := os.ReadFile("../camd.c")
@@ -25,18 +26,28 @@ func mutant(t testing.TB, changes ...change) string {
 		t.Fatal(err)
 	}
 	source := string(text)
-	for _, c := range changes {
-		if strings.Count(source, c.from) != 1 {
-			t.Fatalf("camd.c has %d times %q, want one", strings.Count(source, c.from), c.from)
-		}
-		source = strings.Replace(source, c.from, c.to, 1)
+	if strings.Count(source, c.from) != 1 {
+		t.Fatalf("camd.c has %d times %q, want one", strings.Count(source, c.from), c.from)
 	}
+	source = strings.Replace(source, c.from, c.to, 1)
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "camd.c"), []byte(source), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out := filepath.Join(dir, "reader")
-	if err := compile(cc, "-I.", "reader.c", filepath.Join(dir, "camd.c"), "-o", out); err != nil {
+	// selftest.c contains camd.c: the one beside it.
+	own, err := os.ReadFile(filepath.Join("..", program))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(dir, program), own, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := filepath.Join(dir, "program")
+	args := []string{"-I.", filepath.Join(dir, program), "-o", out}
+	if program == "reader.c" {
+		args = append(args, filepath.Join(dir, "camd.c"))
+	}
+	if err := compile(cc, args...); err != nil {
 		t.Fatal(err)
 	}
 	return out
@@ -69,7 +80,7 @@ func TestMistakesOnTheGPUAreSeen(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			library, env, run := simulated(t, sim.Options{Delay: sim.Uniform, DelayMicros: 2000})
-			reader := mutant(t, c)
+			reader := mutant(t, "reader.c", c)
 			dir := newDir(t)
 			startGPU(t, library, env, dir, "test=pattern,96x64@200")
 			for seed := range 10 {
@@ -81,5 +92,21 @@ func TestMistakesOnTheGPUAreSeen(t *testing.T) {
 			}
 			t.Error("nothing was noticed in 500 frames")
 		})
+	}
+}
+
+// The end of a subscription waits for the work on its frames.
+func TestEndWithoutWaitIsSeen(t *testing.T) {
+	library, env, run := simulated(t, sim.Options{Delay: sim.Uniform})
+	program := mutant(t, "selftest.c", change{"cu.cuEventSynchronize(s->leases[i].event);", ";"})
+	dir := newDir(t)
+	startGPU(t, library, env, dir, "test=pattern,96x64@100")
+	if code := startReader(t, env, dir, deviceArgs(library, "--count", "1")...).wait(); code != 0 {
+		t.Fatalf("exit code %d", code)
+	}
+	p := start(t, env, program, "device", dir, "test/color", library)
+	await(t, "a report", func() bool { return len(sim.Reports(t, run)) > 0 || p.ended() })
+	if len(sim.Reports(t, run)) == 0 && p.wait() == 0 {
+		t.Error("nothing was noticed")
 	}
 }

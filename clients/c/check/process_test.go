@@ -6,6 +6,7 @@ package check
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -58,6 +59,7 @@ type process struct {
 	t        testing.TB
 	cmd      *exec.Cmd
 	out, err text
+	stdin    io.Writer
 	done     chan struct{} // closed when it was reaped
 }
 
@@ -70,6 +72,7 @@ func start(t testing.TB, env []string, program string, args ...string) *process 
 	if err != nil {
 		t.Fatal(err)
 	}
+	p.stdin = stdin
 	if err := p.cmd.Start(); err != nil {
 		t.Fatal(err)
 	}
