@@ -37,6 +37,7 @@ type daemon struct {
 	source  []byte                              // pinned, from which frames are uploaded
 
 	mu         sync.Mutex
+	gone       bool       // answers nobody any more
 	meta       frame.Meta // of the newest frame
 	upload     func() error
 	generation atomic.Uint64
@@ -186,6 +187,7 @@ func (d *daemon) end() {
 
 func (d *daemon) hangUp() {
 	d.mu.Lock()
+	d.gone = true
 	defer d.mu.Unlock()
 	if d.conn != nil {
 		_ = d.conn.Close()
@@ -276,6 +278,12 @@ func (d *daemon) serve(conn *negotiate.Conn) error {
 		return err
 	}
 	hello := m.Hello
+	d.mu.Lock()
+	gone := d.gone
+	d.mu.Unlock()
+	if gone {
+		return nil
+	}
 	d.hellos <- hello
 	var rejected []negotiate.Rejected
 	for _, b := range d.offers {

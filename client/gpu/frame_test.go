@@ -207,6 +207,42 @@ func TestChangeOfFormat(t *testing.T) {
 	})
 }
 
+// The daemon goes, and all that it had on the GPU, while the GPU works on a frame
+// of its: what is mapped here stays until the work is complete.
+func TestDaemonGone(t *testing.T) {
+	rules(t)
+	d := newDaemon(t, cuda)
+	dev := opened(t)
+	lost := make(chan struct{}, 64)
+	s := d.subscribe(dev, client.WithAccept(cuda), client.WithRequire(cuda), client.WithEvents(func(e client.Event) {
+		if e.Kind == client.EventDisconnected {
+			lost <- struct{}{}
+		}
+	}))
+	stream := newStream(t, dev)
+	f := next(t, s, d.publish())
+	v, err := f.OnDevice(stream)
+	if err != nil {
+		t.Fatal(err)
+	}
+	d.hangUp()
+	<-lost
+	e := d.rings[cuda]
+	d.must(func(t *driver.Thread) error { return errors.Join(e.writer.Close(t), e.device.Close(t)) })
+	out := pinned(t, dev, v.Bytes)
+	do(t, dev, func(th *driver.Thread) error { return th.DtoH(out, v.Ptr, stream) })
+	released(t, f)
+	if err := dev.Synchronize(stream); err != nil || !bytes.Equal(out, bytes.Repeat([]byte{1}, len(out))) {
+		t.Errorf("the frame is %d .. %d: %v", out[0], out[len(out)-1], err)
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+	if n := sim.Memory(t, simDir); n != 0 {
+		t.Errorf("%d bytes of device memory are left", n)
+	}
+}
+
 func TestMisuse(t *testing.T) {
 	ways(t, func(t *testing.T, d *daemon, _ func(Counts) uint64) {
 		dev := opened(t)
