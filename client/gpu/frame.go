@@ -15,7 +15,8 @@ import (
 )
 
 // Frame is a frame that is held for the GPU: a small value to be passed around
-// freely. It is a client.Frame, too; its Data is nil where Path says cuda.
+// freely. It is a client.Frame, too; its Data is nil where Path says cuda. What
+// Retain of that returns is given back without regard to the GPU.
 type Frame struct {
 	client.Frame
 	h      *held
