@@ -5,6 +5,8 @@ package net
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -68,5 +70,27 @@ func TestContainers(t *testing.T) {
 		if c.reason != "" {
 			c.h.refusal("front/color", c.reason)
 		}
+	}
+
+	// Who reads over the network goes over to shared memory when the socket appears.
+	socket := filepath.Join(robot.run, "camd", "camd.sock")
+	move := func(from, to string) {
+		t.Helper()
+		if err := os.Rename(from, to); err != nil {
+			t.Fatal(err)
+		}
+	}
+	move(socket, socket+".away")
+	reader := shared.watch("front/color")
+	reader.await(5)
+	move(socket+".away", socket)
+	eventually(t, "the reader has shared memory", func() (bool, string) {
+		frames := reader.frames()
+		last := frames[len(frames)-1]
+		return last.backend == "shm", last.backend
+	})
+	reader.await(len(reader.frames()) + 5)
+	if first := reader.hold()[0]; first.backend != "cpu" {
+		t.Errorf("the first frame came by %s where there was no socket", first.backend)
 	}
 }

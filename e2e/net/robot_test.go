@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
 // daemon is a camd on a host.
@@ -112,6 +113,7 @@ type seen struct {
 	broken   bool // marked as a discontinuity
 	whole    bool
 	backend  string
+	captured int64 // nanoseconds, the host's clock
 	age      int64 // microseconds
 }
 
@@ -141,7 +143,7 @@ func (w watcher) frames() (out []seen) {
 	s = s[:strings.LastIndexByte(s, '\n')+1]
 	for _, line := range strings.Split(s, "\n") {
 		var f seen
-		if _, err := fmt.Sscanf(line, "frame %d %s %t %t %s %d", &f.sequence, &f.session, &f.broken, &f.whole, &f.backend, &f.age); err == nil {
+		if _, err := fmt.Sscanf(line, "frame %d %s %t %t %s %d %d", &f.sequence, &f.session, &f.broken, &f.whole, &f.backend, &f.captured, &f.age); err == nil {
 			out = append(out, f)
 		}
 	}
@@ -182,6 +184,8 @@ func (w watcher) hold() []seen {
 		switch before := frames[i-1]; {
 		case f.sequence <= before.sequence && f.session == before.session:
 			w.t.Errorf("%s: frame %d after frame %d", w.name, f.sequence, before.sequence)
+		case f.captured <= before.captured:
+			w.t.Errorf("%s: frame %d by %s is %v older than the one before, by %s", w.name, f.sequence, f.backend, time.Duration(before.captured-f.captured), before.backend)
 		case f.backend != before.backend && !f.broken:
 			w.t.Errorf("%s: frame %d by %s after one by %s is not marked", w.name, f.sequence, f.backend, before.backend)
 		}

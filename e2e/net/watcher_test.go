@@ -28,7 +28,7 @@ const watcherVariable = "CAMD_NET_WATCHER"
 // watcherMain is the subscriber. Its lines are
 //
 //	path BACKEND REASONS
-//	frame SEQUENCE SESSION DISCONTINUITY WHOLE BACKEND AGE_MICROSECONDS
+//	frame SEQUENCE SESSION DISCONTINUITY WHOLE BACKEND CAPTURED_NANOSECONDS AGE_MICROSECONDS
 //	end TAKEN MISSED RECONNECTS
 func watcherMain(args []string) int {
 	fs := flag.NewFlagSet("watcher", flag.ContinueOnError)
@@ -90,7 +90,7 @@ func watch(ctx context.Context, stream, connect, accept string, wait bool) error
 		m := f.Meta()
 		_, torn := pattern.Verify(f.Geometry(), f.Data())
 		age := time.Since(time.Unix(0, m.WallNanos)).Microseconds()
-		fmt.Printf("frame %d %s %t %t %s %d\n", m.Sequence, f.Session(), m.Flags&frame.Discontinuity != 0, torn == nil, path.Backend, age)
+		fmt.Printf("frame %d %s %t %t %s %d %d\n", m.Sequence, f.Session(), m.Flags&frame.Discontinuity != 0, torn == nil, path.Backend, m.WallNanos, age)
 		f.Release()
 	}
 	st := sub.Stats()
