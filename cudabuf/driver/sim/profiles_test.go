@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"slices"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -171,44 +170,5 @@ func TestOldDriver(t *testing.T) {
 		if !strings.HasPrefix(name, "cu") {
 			t.Errorf("exports %s", name)
 		}
-	}
-}
-
-// TestKilled kills processes anywhere in their use of memory: none of it may
-// stay, and none of the others may be blamed or stopped.
-func TestKilled(t *testing.T) {
-	env, dir := sim.Env(t, sim.Options{Delay: sim.Uniform, DelayMicros: 500, Extra: []string{"CUDASIM_COST=0"}})
-	for round := range 4 {
-		var all sync.WaitGroup
-		for i := range 3 {
-			cmd := exec.Command(program(t), "churn")
-			cmd.Env = append(os.Environ(), env...)
-			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
-			all.Go(func() {
-				lines := bufio.NewScanner(out)
-				for n := 0; n < 1+i+round && lines.Scan(); n++ {
-				}
-				if err := cmd.Process.Kill(); err != nil {
-					t.Errorf("it ended by itself: %v", err)
-				}
-				if err := cmd.Wait(); err == nil || cmd.ProcessState.Exited() {
-					t.Errorf("ended before it was killed: %v", err)
-				}
-			})
-		}
-		all.Wait()
-	}
-	if n := sim.Memory(t, dir); n != 0 {
-		t.Errorf("%d bytes of dead processes", n)
-	}
-	sim.Clean(t, dir)
-	if n := len(sim.Processes(t, dir)); n != 12 {
-		t.Errorf("%d processes", n)
 	}
 }
