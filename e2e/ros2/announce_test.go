@@ -140,6 +140,24 @@ func TestPeerFindsStreams(t *testing.T) {
 	ask(p, "front/color", "", func(a *negotiate.Announcement) bool {
 		return len(a.Subscribers) == 1 && a.Subscribers[0].Host == "laptop" && negotiate.Summary(a.Subscribers[0].Rejected) == "shm: different_host"
 	})
+	// Another daemon of this host with a camera of the same name has the same key:
+	// both answer.
+	other := camdIn(t, daemon.Network{Zenoh: automatic(freePort(t), 0)}, "", "front=pattern,64x48@50,encoding=rgb8")
+	second := startPeerAt(t, freePort(t), away(t, d), away(t, other))
+	sessions := map[string]bool{}
+	for end := ctx(t); len(sessions) < 2; {
+		if end.Err() != nil {
+			t.Fatalf("only %v answer", sessions)
+		}
+		clear(sessions)
+		for _, a := range second.do(command{"op": "get", "key": keyOf("front/color").String()}, "answers").Answers {
+			doc, err := negotiate.DecodeAnnouncement([]byte(a.Payload))
+			if err != nil {
+				t.Fatal(err)
+			}
+			sessions[doc.Session] = true
+		}
+	}
 	p.do(command{"op": "undeclare", "name": "viewer"}, "closed")
 	await(t, d, "the viewer is gone", func(st daemon.Status) bool { return !listed(st) && st.Zenoh.Subscribers == 0 })
 }

@@ -143,7 +143,8 @@ func (a *announcer) show(s *zenoh.Session, stream string) *shown {
 	key := negotiate.AnnouncedKey{BootID: a.boot, Stream: stream}.String()
 	var err error
 	if a.access.Answer.Stream(stream) {
-		o := &zenoh.QueryableOptions{Complete: true}
+		// Not complete: another daemon of this host may have the key too.
+		o := &zenoh.QueryableOptions{}
 		o.Callback = func(q *zenoh.Query) { a.ask(stream, q) }
 		if out.queryable, err = s.Queryable(key, o); err != nil {
 			a.log.Debug("stream answers nobody", "stream", stream, "err", err)
