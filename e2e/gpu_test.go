@@ -22,8 +22,9 @@ import (
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
-// gpuHelper is a program that works on frames on the GPU, and may have them by
-// the backends that its arguments name. Its work is to copy them.
+// gpuHelper is a program that works on frames on the GPU. It subscribes once for
+// each argument, and has the frames by the backend that this names. Its work is
+// to copy them.
 func gpuHelper(accept []string) (err error) {
 	ctx, cancel := context.WithTimeout(context.Background(), hung)
 	defer cancel()
@@ -32,26 +33,30 @@ func gpuHelper(accept []string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, dev.Close()) }()
-	var backends []negotiate.Backend
+	var subs []*gpu.Subscription
 	for _, a := range accept {
-		backends = append(backends, negotiate.Backend(a))
+		sub, err := dev.Subscribe(ctx, "test/color", client.WithAccept(negotiate.Backend(a)))
+		if err != nil {
+			return err
+		}
+		defer func() { err = errors.Join(err, sub.Close()) }()
+		subs = append(subs, sub)
 	}
-	sub, err := dev.Subscribe(ctx, "test/color", client.WithAccept(backends...))
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, sub.Close()) }()
 	stream, err := dev.NewStream()
 	if err != nil {
 		return err
 	}
 	for range 20 {
-		if err := gpuFrame(ctx, dev, sub, stream); err != nil {
-			return err
+		for _, sub := range subs {
+			if err := gpuFrame(ctx, dev, sub, stream); err != nil {
+				return err
+			}
 		}
 	}
-	c := sub.Counts()
-	fmt.Printf("by %s: %d in place, %d registered, %d staged\n", sub.Path().Backend, c.InPlace, c.Registered, c.Staged)
+	for _, sub := range subs {
+		c := sub.Counts()
+		fmt.Printf("by %s: %d in place, %d registered, %d staged\n", sub.Path().Backend, c.InPlace, c.Registered, c.Staged)
+	}
 	return nil
 }
 
@@ -216,15 +221,20 @@ func TestWorkOnGPUByEveryPath(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, tc := range []struct{ accept, want string }{
-		{"cuda", "by cuda: 20 in place, 0 registered, 0 staged"},
-		{"shm", "by shm: 0 in place, 20 registered, 0 staged"},
-		{"cpu", "by cpu: 0 in place, 0 registered, 20 staged"},
-	} {
-		t.Run(tc.accept, func(t *testing.T) {
-			p := start(t, []with{withEnv(s.env...), withEnv(connect, helperVariable+"=1")}, self, "gpu", tc.accept)
-			if code := p.wait(); code != 0 || strings.TrimSpace(p.out.String()) != tc.want {
-				t.Errorf("exit code %d, it said %q, want %q; %s", code, p.out, tc.want, p.err)
+	says := map[string]string{
+		"cuda": "by cuda: 20 in place, 0 registered, 0 staged\n",
+		"shm":  "by shm: 0 in place, 20 registered, 0 staged\n",
+		"cpu":  "by cpu: 0 in place, 0 registered, 20 staged\n",
+	}
+	for _, accept := range [][]string{{"cuda"}, {"shm"}, {"cpu"}, {"cuda", "shm", "cpu", "cuda"}} {
+		t.Run(strings.Join(accept, " "), func(t *testing.T) {
+			want := ""
+			for _, a := range accept {
+				want += says[a]
+			}
+			p := start(t, []with{withEnv(s.env...), withEnv(connect, helperVariable+"=1")}, self, append([]string{"gpu"}, accept...)...)
+			if code := p.wait(); code != 0 || p.out.String() != want {
+				t.Errorf("exit code %d, it said %q, want %q; %s", code, p.out, want, p.err)
 			}
 		})
 	}
