@@ -11,10 +11,14 @@ import (
 
 	"github.com/seed-3c7e7623/camd/cudabuf/driver"
 	"github.com/seed-3c7e7623/camd/cudabuf/driver/sim"
+	"github.com/seed-3c7e7623/camd/internal/dl"
 )
 
 // TestDriverPackage goes the way of a frame with our own binding, cleanly.
 func TestDriverPackage(t *testing.T) {
+	if !dl.Available {
+		t.Skip("built without libraries")
+	}
 	library := sim.Build(t)
 	dir := sim.Setenv(t, sim.Options{Delay: sim.Uniform, DelayMicros: 1000})
 	d, err := driver.Open(library)
