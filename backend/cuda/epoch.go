@@ -46,8 +46,14 @@ func (u *uploader) fill(e *epoch) error {
 	if e.pixels, e.unpin, err = e.host.Pin(); err != nil {
 		return err
 	}
-	if e.ring, err = cudabuf.NewRing(t, b.config(e.host)); err != nil {
-		return err
+	// A GPU that is nearly full may have room for fewer readers.
+	for readers := b.rings.Readers; ; readers /= 2 {
+		if e.ring, err = cudabuf.NewRing(t, b.config(e.host, readers)); err == nil {
+			break
+		}
+		if readers < 2 || !errors.Is(err, cudabuf.ErrNoMemory) {
+			return err
+		}
 	}
 	if e.writer, err = cudabuf.NewWriter(t, e.ring, spin); err != nil {
 		return err
@@ -82,11 +88,11 @@ func (u *uploader) register(e *epoch) {
 }
 
 // config is that of the device ring beside a host ring.
-func (b *Backend) config(host *ring.Ring) ring.Config {
-	slots := min(ring.SlotsFor(1, b.rings.Readers, b.DefaultCredit), ring.MaxSlots)
+func (b *Backend) config(host *ring.Ring, readers int) ring.Config {
+	slots := min(ring.SlotsFor(1, readers, b.DefaultCredit), ring.MaxSlots)
 	return ring.Config{
 		Name: b.Stream, Session: b.Session, Epoch: host.Epoch(), Geometry: host.Geometry(),
-		Slots: slots, MaxReaders: b.rings.Readers, Budget: slots - ring.SlotsFor(1, 0, 0),
+		Slots: slots, MaxReaders: readers, Budget: slots - ring.SlotsFor(1, 0, 0),
 		Generation: &b.generation, EvictAfter: b.rings.EvictAfter,
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/seed-3c7e7623/camd/frame"
 	"github.com/seed-3c7e7623/camd/internal/alone"
 	"github.com/seed-3c7e7623/camd/negotiate"
+	"github.com/seed-3c7e7623/camd/ring"
 )
 
 // Without memory on the GPU a subscriber gets the next backend, and the reason
@@ -50,6 +51,27 @@ func TestOutOfMemory(t *testing.T) {
 	rg.gone()
 }
 
+// A GPU that has no room for as many readers as the stream may have serves as
+// many as it has room for; who comes later gets the next backend.
+func TestRoomForFewerReaders(t *testing.T) {
+	if !alone.Run(t) {
+		return
+	}
+	rg := newRig(t, sim.Options{Memory: 8 << 20}, Options{})
+	rg.width = 13_000 // 1 MB a frame
+	rg.rings.Readers = 8
+	rg.newRing(frame.Mono8)
+	p := rg.join(hello())
+	if s := rg.Status(); s.Slots != ring.SlotsFor(1, 1, 2) || s.RingBytes > 8<<20 {
+		t.Errorf("status %+v", s)
+	}
+	rg.publish()
+	p.check(p.take())
+	rg.call(hello()).declined(negotiate.ReasonRingFull)
+	p.leave()
+	rg.gone()
+}
+
 // Each call of setting up may fail: nothing is left, and the host path has its
 // reason.
 func TestEverySetupCallMayFail(t *testing.T) {
@@ -65,9 +87,9 @@ func TestEverySetupCallMayFail(t *testing.T) {
 		{"cuDevicePrimaryCtxRetain:1:46", negotiate.ReasonLimit}, // an exclusive GPU in use
 		{"cuMemGetAllocationGranularity:1:801", negotiate.ReasonVMMUnsupported},
 		{"cuMemCreate:1:801", negotiate.ReasonVMMUnsupported},
-		{"cuMemCreate:1:2", negotiate.ReasonLimit},
-		{"cuMemAddressReserve:1:2", negotiate.ReasonLimit},
-		{"cuMemMap:1:2", negotiate.ReasonLimit},
+		{"cuMemCreate:0:2", negotiate.ReasonLimit},
+		{"cuMemAddressReserve:0:2", negotiate.ReasonLimit},
+		{"cuMemMap:0:2", negotiate.ReasonLimit},
 		{"cuMemSetAccess:1:1", negotiate.ReasonVMMUnsupported},
 		{"cuStreamCreateWithPriority:1:2", negotiate.ReasonLimit},
 		{"cuMemsetD8Async:1:1", negotiate.ReasonVMMUnsupported},

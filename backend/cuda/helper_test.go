@@ -75,12 +75,13 @@ type rig struct {
 	generation atomic.Uint64
 	epoch      uint64
 	sequence   uint64
+	width      int // of frames
 	host       *ring.Ring
 }
 
 func newRig(t *testing.T, so sim.Options, o Options) *rig {
 	t.Helper()
-	rg := &rig{t: t, library: sim.Build(t)}
+	rg := &rig{t: t, library: sim.Build(t), width: 64}
 	rg.dir = sim.Setenv(t, so)
 	l, err := negotiate.Listen(filepath.Join(shortDir(t), "run"))
 	if err != nil {
@@ -123,7 +124,7 @@ func shortDir(t *testing.T) string {
 func (rg *rig) newRing(encoding frame.Encoding) *ring.Ring {
 	rg.t.Helper()
 	rg.epoch++
-	g, err := frame.NewGeometry(encoding, 64, 64+16*int(rg.epoch%16))
+	g, err := frame.NewGeometry(encoding, rg.width, 64+16*int(rg.epoch%16))
 	if encoding.Compressed() {
 		g, err = frame.NewCompressed(encoding, 64, 64, 4096)
 	}
