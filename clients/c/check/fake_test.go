@@ -175,10 +175,6 @@ func (r *ringMemory) put64(b []byte, name string, v uint64) {
 	binary.NativeEndian.PutUint64(b[r.offsets[name]:], v)
 }
 
-func (r *ringMemory) get64(b []byte, name string) uint64 {
-	return binary.NativeEndian.Uint64(b[r.offsets[name]:])
-}
-
 func (r *ringMemory) get32(b []byte, name string) uint32 {
 	return binary.NativeEndian.Uint32(b[r.offsets[name]:])
 }

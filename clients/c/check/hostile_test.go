@@ -4,7 +4,6 @@
 package check
 
 import (
-	"os"
 	"strings"
 	"testing"
 
@@ -39,8 +38,9 @@ func memoryFile(t testing.TB, bytes int64) int {
 		t.Error(err)
 		return -1
 	}
+	fd := m.FD
 	t.Cleanup(func() { _ = m.Close() })
-	return m.FD
+	return fd
 }
 
 func unsealed(t testing.TB, bytes int64) int {
@@ -56,13 +56,14 @@ func unsealed(t testing.TB, bytes int64) int {
 }
 
 func pipeEnd(t testing.TB) int {
-	r, w, err := os.Pipe()
-	if err != nil {
+	var ends [2]int
+	if err := unix.Pipe2(ends[:], unix.O_CLOEXEC); err != nil {
 		t.Error(err)
 		return -1
 	}
-	t.Cleanup(func() { _, _ = r.Close(), w.Close() })
-	return int(r.Fd())
+	read, write := ends[0], ends[1]
+	t.Cleanup(func() { _, _ = unix.Close(read), unix.Close(write) })
+	return read
 }
 
 func TestOffersThatCannotBe(t *testing.T) {
