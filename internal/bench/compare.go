@@ -231,6 +231,9 @@ func WriteComparison(w io.Writer, differences []Difference) error {
 func Remarks(a, b []*Stored) []string {
 	var out []string
 	for _, r := range slices.Concat(a, b) {
+		if r.Meta.Simulated {
+			out = append(out, fmt.Sprintf("%s: %s", r.Meta.RunID, simulatedText))
+		}
 		for _, p := range r.Meta.Phases {
 			if !p.Valid {
 				out = append(out, fmt.Sprintf("%s: phase %s is not valid: %s", r.Meta.RunID, p.Phase, strings.Join(append(p.Problems, p.Unavailable), "; ")))
@@ -245,6 +248,9 @@ func Remarks(a, b []*Stored) []string {
 		m := r.Meta
 		if m.Host.CPU != first.Host.CPU || m.Host.Cores != first.Host.Cores || m.Host.Kernel != first.Host.Kernel {
 			out = append(out, fmt.Sprintf("%s and %s ran on different machines or kernels", first.RunID, m.RunID))
+		}
+		if m.Host.GPUUUID != first.Host.GPUUUID || m.Simulated != first.Simulated {
+			out = append(out, fmt.Sprintf("%s and %s used different GPUs, or one of them none", first.RunID, m.RunID))
 		}
 		if m.Geometry != first.Geometry || m.IntervalNS != first.IntervalNS {
 			out = append(out, fmt.Sprintf("%s and %s measured different sizes or rates", first.RunID, m.RunID))

@@ -125,9 +125,32 @@ func sweepRun(t *testing.T) *Run {
 	return madeRun(commandSweep, results...)
 }
 
+// gpuRun has phases that ended on a GPU, which is a simulated one, and one that
+// could not.
+func gpuRun(t *testing.T) *Run {
+	var results []*Result
+	for i, b := range []negotiate.Backend{negotiate.BackendCUDA, negotiate.BackendSHM, negotiate.BackendCPU} {
+		r := made(t, string(b), b, 40, int64(1+i*5))
+		r.Path.Rejected = nil
+		if b == negotiate.BackendCPU {
+			r.NoGPU = "no usable GPU: no CUDA driver"
+		} else {
+			r.GPU = &GPUInfo{Name: "SIMULATED discrete GPU", UUID: "GPU-43554441-5349-4d00-8000-000000000000", Driver: "580.65.06", CUDA: "13.0"}
+			r.Loads.GPU, r.Loads.GPUMemory = []int64{3700, 3800}, []int64{10 << 20, 11 << 20}
+		}
+		results = append(results, r)
+	}
+	run := madeRun(commandBench)
+	run.Meta.Host.GPU, run.Meta.Host.GPUDriver = "", ""
+	for _, r := range results {
+		run.Add(r)
+	}
+	return run
+}
+
 // TestFiles holds every file of a run, and reads it back.
 func TestFiles(t *testing.T) {
-	for name, make := range map[string]func(*testing.T) *Run{"bench": benchRun, "sweep": sweepRun} {
+	for name, make := range map[string]func(*testing.T) *Run{"bench": benchRun, "sweep": sweepRun, "gpu": gpuRun} {
 		t.Run(name, func(t *testing.T) {
 			out := t.TempDir()
 			f, err := NewFolder(out, name, goldenTime)
@@ -172,6 +195,7 @@ func TestFiles(t *testing.T) {
 func TestTexts(t *testing.T) {
 	golden(t, "bench.txt", []byte(Table(benchRun(t))+"\n"))
 	golden(t, "sweep.txt", []byte(SweepTable(sweepRun(t))+"\n"))
+	golden(t, "gpu.txt", []byte(Table(gpuRun(t))+"\n"))
 	var lines string
 	r := benchRun(t).Results[0]
 	for i := range r.Samples[:3] {

@@ -21,7 +21,9 @@ type Host struct {
 	Cores       int    `json:"cores"`
 	Governor    string `json:"governor,omitempty"` // of the first core
 	GPU         string `json:"gpu,omitempty"`
+	GPUUUID     string `json:"gpu_uuid,omitempty"` // where phases used it
 	GPUDriver   string `json:"gpu_driver,omitempty"`
+	CUDA        string `json:"cuda,omitempty"` // that its driver speaks
 	ClockSource string `json:"clock_source,omitempty"`
 	LoadBefore  string `json:"load_before,omitempty"` // /proc/loadavg
 	LoadAfter   string `json:"load_after,omitempty"`

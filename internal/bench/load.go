@@ -16,6 +16,8 @@ const (
 // of per cent: of one core for processes, of all cores for the system.
 type Loads struct {
 	Subscriber, Publisher, System []int64
+	// GPU is the load, GPUMemory what is in use in KiB; empty where not told.
+	GPU, GPUMemory []int64
 }
 
 // loadMeter turns usage into averages over the newest window samples.
@@ -46,6 +48,21 @@ func (m *loadMeter) add(u Usage) {
 	}
 	if total := int64(u.SystemTotal - first.SystemTotal); total > 0 && u.SystemTotal > 0 {
 		m.loads.System = append(m.loads.System, share(int64(u.SystemBusy-first.SystemBusy), total))
+	}
+	m.addGPU()
+}
+
+// addGPU averages over the newest readings, which are of moments.
+func (m *loadMeter) addGPU() {
+	var load, memory, n int64
+	for _, u := range m.seen[1:] {
+		if u.GPU.Told {
+			load, memory, n = load+u.GPU.Load, memory+u.GPU.Memory, n+1
+		}
+	}
+	if n > 0 {
+		m.loads.GPU = append(m.loads.GPU, load/n)
+		m.loads.GPUMemory = append(m.loads.GPUMemory, memory/n)
 	}
 }
 

@@ -32,7 +32,8 @@ type Meta struct {
 	Program     Program        `json:"program"`
 	Daemon      string         `json:"daemon_version,omitempty"`
 	Host        Host           `json:"host"`
-	Clock       string         `json:"clock"` // of all stamps
+	Clock       string         `json:"clock"`               // of all stamps
+	Simulated   bool           `json:"simulated,omitempty"` // there is no GPU, only a driver that does as if
 	Stream      string         `json:"stream,omitempty"`
 	Geometry    frame.Geometry `json:"geometry,omitzero"`
 	Bytes       int            `json:"bytes,omitempty"` // of a frame
@@ -55,6 +56,9 @@ type PhaseMeta struct {
 	Warmup      int                          `json:"warmup"`
 	Touched     bool                         `json:"touched"`
 	Tapped      int                          `json:"ready_from_shm,omitempty"` // frames whose ready stamp came beside
+	UsableOn    string                       `json:"usable_on,omitempty"`      // "gpu", or "host" where a GPU was asked for and is not there
+	GPU         string                       `json:"gpu,omitempty"`            // UUID
+	NoGPU       string                       `json:"no_gpu,omitempty"`         // why not
 	Topic       string                       `json:"topic,omitempty"`
 	Router      string                       `json:"router,omitempty"`
 	Received    uint64                       `json:"received"`
@@ -106,6 +110,13 @@ func (run *Run) Add(r *Result) {
 		Received: r.Received(), Dropped: r.Dropped(), Published: r.Published(), Other: maps.Clone(r.Other()),
 		Valid: r.Valid(), Problems: slices.Clone(r.Problems), Unavailable: r.Unavailable, Interrupted: r.Interrupted,
 		Started: r.Started, Seconds: r.Elapsed.Seconds(),
+	}
+	m.addGPU(r.GPU)
+	switch {
+	case r.GPU != nil:
+		p.UsableOn, p.GPU = "gpu", r.GPU.UUID
+	case r.NoGPU != "":
+		p.UsableOn, p.NoGPU = "host", r.NoGPU
 	}
 	if n := len(r.Samples); n > 0 {
 		p.First, p.Last = r.Samples[0].Sequence, r.Samples[n-1].Sequence

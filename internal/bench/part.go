@@ -31,6 +31,9 @@ type part struct {
 	Dir     string            `json:"dir,omitempty"`     // of the daemon
 	Address string            `json:"address,omitempty"` // of the floor by TCP
 	Connect []string          `json:"connect,omitempty"` // endpoints of Zenoh routers
+	Upload  Upload            `json:"upload,omitempty"`
+	Library string            `json:"cuda_library,omitempty"`
+	Device  string            `json:"cuda_device,omitempty"`
 
 	Name       string        `json:"name,omitempty"`
 	Samples    int           `json:"samples,omitempty"`
@@ -121,11 +124,16 @@ func (p part) consume(ctx context.Context, out io.Writer) error {
 	case FloorTCP:
 		w = floorWorld(func(ctx context.Context) (Subscription, error) { return openFloorTCP(ctx, p.Address, p.Size) })
 	}
+	accelerator := &Accelerator{Library: p.Library, Device: p.Device, Log: slog.New(slog.DiscardHandler)}
+	defer accelerator.Close()
+	if !isFloor(p.Backend) {
+		w = accelerator.World(w)
+	}
 	phase := Phase{
 		Name: p.Name, Stream: SweepStream, Backend: p.Backend, Samples: p.Samples, Warmup: p.Warmup, Touch: p.Touch,
-		PublisherPID: p.Publisher, Timeout: p.Timeout, LoadPeriod: p.LoadPeriod, LoadWindow: p.LoadWindow,
+		PublisherPID: p.Publisher, Timeout: p.Timeout, LoadPeriod: p.LoadPeriod, LoadWindow: p.LoadWindow, Upload: p.Upload,
 		Options: []client.Option{
-			client.WithRuntimeDir(p.Dir), client.WithCredit(1), client.WithName("camsub sweep"),
+			client.WithRuntimeDir(p.Dir), client.WithCredit(p.credit()), client.WithName("camsub sweep"),
 			client.WithLogger(slog.New(slog.DiscardHandler)),
 		},
 	}
@@ -154,8 +162,14 @@ const (
 
 // patient is a world whose streams may take a while to be there.
 func patient(w World) World {
-	subscribe := w.Subscribe
-	w.Subscribe = func(ctx context.Context, stream string, events func(client.Event), opts ...client.Option) (Subscription, error) {
+	w.Subscribe, w.SubscribeOnGPU = patiently(w.Subscribe), patiently(w.SubscribeOnGPU)
+	return w
+}
+
+type subscribeFunc = func(ctx context.Context, stream string, events func(client.Event), opts ...client.Option) (Subscription, error)
+
+func patiently(subscribe subscribeFunc) subscribeFunc {
+	return func(ctx context.Context, stream string, events func(client.Event), opts ...client.Option) (Subscription, error) {
 		for deadline := time.Now().Add(patience); ; {
 			s, err := subscribe(ctx, stream, events, opts...)
 			passes := errors.Is(err, client.ErrNotAvailable) || errors.Is(err, client.ErrUnknownStream)
@@ -169,5 +183,13 @@ func patient(w World) World {
 			}
 		}
 	}
-	return w
+}
+
+// credit is how many frames the consumer may hold: one that the GPU is not known
+// to be done with is one.
+func (p part) credit() int {
+	if p.Backend == negotiate.BackendCUDA || p.Upload != UploadNever {
+		return client.DefaultCredit
+	}
+	return 1
 }

@@ -46,6 +46,9 @@ type Phase struct {
 	// NoTap leaves ready unknown by the backend cpu, which does not carry it.
 	// Else a second subscription by shared memory tells it, on this host.
 	NoTap bool
+	// Upload has frames by shm and cpu uploaded to the subscriber's GPU, as those
+	// by cuda are there. Touch is by the GPU then.
+	Upload Upload
 }
 
 func (p Phase) withDefaults() Phase {
@@ -76,8 +79,7 @@ func (p Phase) Run(ctx context.Context, w World) (*Result, error) {
 	defer cancel(nil)
 	watch := newWatcher(p, w, cancel)
 
-	opts := append(append([]client.Option{}, p.Options...), client.WithAccept(p.Backend))
-	sub, err := w.Subscribe(ctx, p.Stream, watch.event, opts...)
+	sub, err := p.subscribe(ctx, w, r, watch.event)
 	if errors.Is(err, client.ErrNotAvailable) {
 		r.Unavailable = err.Error()
 		return r, nil
@@ -170,7 +172,10 @@ func (l *loop) run(ctx context.Context) (int, error) {
 		}
 		if warm < l.Warmup {
 			if l.Touch {
-				touch(f.Data())
+				if err := touchAll(f); err != nil {
+					f.Release()
+					return n, err
+				}
 			}
 			f.Release()
 			if warm++; warm == l.Warmup {
@@ -181,8 +186,11 @@ func (l *loop) run(ctx context.Context) (int, error) {
 		if n == 0 && l.Warmup == 0 {
 			l.measureFrom()
 		}
-		l.take(&l.samples[n], f, m)
+		err = l.take(&l.samples[n], f, m)
 		f.Release()
+		if err != nil {
+			return n, err
+		}
 		l.compare(n)
 		n++
 		l.Live.count.Store(int64(n))
@@ -197,17 +205,21 @@ func (l *loop) measureFrom() {
 }
 
 // take fills a sample while the frame is held.
-func (l *loop) take(s *Sample, f Frame, m frame.Meta) {
+func (l *loop) take(s *Sample, f Frame, m frame.Meta) error {
 	s.Sequence, s.DriverSequence = m.Sequence, m.DriverSequence
 	s.CaptureNanos, s.ReadyNanos, s.PublishNanos, s.UsableNanos = m.CaptureNanos, m.ReadyNanos, m.PublishNanos, f.HeldNanos()
 	s.wallNanos = m.WallNanos
 	if l.Touch {
-		touch(f.Data())
+		if err := touchAll(f); err != nil {
+			return err
+		}
 		s.ReadNanos = l.w.Now()
 	}
 	g := f.Geometry()
 	if l.Pixel {
-		s.centre(g, f.Data())
+		if err := s.centre(g, f); err != nil {
+			return err
+		}
 	}
 	if l.geometry == (frame.Geometry{}) {
 		l.geometry = g
@@ -216,6 +228,7 @@ func (l *loop) take(s *Sample, f Frame, m frame.Meta) {
 		l.resized++
 	}
 	s.Backend = l.sub.Path().Backend
+	return nil
 }
 
 // compare holds a sample against the one before it.

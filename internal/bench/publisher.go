@@ -4,15 +4,19 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
 	"os"
+	"strconv"
 	"time"
 
+	"github.com/seed-3c7e7623/camd/backend/cuda"
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/capture/pace"
 	"github.com/seed-3c7e7623/camd/client"
+	clientgpu "github.com/seed-3c7e7623/camd/client/gpu"
 	"github.com/seed-3c7e7623/camd/frame"
 	"github.com/seed-3c7e7623/camd/internal/daemon"
 	"github.com/seed-3c7e7623/camd/internal/linux"
@@ -84,10 +88,14 @@ func (p part) publishCamd(ctx context.Context, ready func(string)) error {
 		c.Connect.ExitOnFailure = false
 		network = &daemon.Network{Zenoh: c, Domain: sweepDomain}
 	}
+	var gpu *daemon.GPU
+	if p.Backend == negotiate.BackendCUDA {
+		gpu = &daemon.GPU{Options: cuda.Options{Library: cmp.Or(p.Library, os.Getenv(clientgpu.EnvLibrary)), Device: p.Device}}
+	}
 	d := &daemon.Daemon{
-		Dir: p.Dir, Network: network, Log: slog.New(slog.DiscardHandler), Version: "sweep",
+		Dir: p.Dir, Network: network, GPU: gpu, Log: slog.New(slog.DiscardHandler), Version: "sweep",
 		Cameras: []capture.Spec{{
-			Name: sweepCamera, Kind: "sweep", Options: map[string]string{"max_subscribers": "1", "credit": "1"},
+			Name: sweepCamera, Kind: "sweep", Options: map[string]string{"max_subscribers": "1", "credit": strconv.Itoa(p.credit())},
 		}},
 		Sources: func(capture.Spec) (capture.Source, error) { return source, nil },
 		Ready:   ready,

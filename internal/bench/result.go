@@ -26,8 +26,12 @@ type Result struct {
 	Touched   bool
 	Tapped    int // samples whose ready was told by shared memory beside
 	Publisher Publisher
-	Samples   []Sample // in order, those by another backend too
-	Loads     Loads
+	// GPU is in whose memory frames were usable, nil: in that of the host. NoGPU is
+	// why, if it was to be a GPU.
+	GPU     *GPUInfo
+	NoGPU   string
+	Samples []Sample // in order, those by another backend too
+	Loads   Loads
 	// Problems spoil the phase: it is not valid if there are any.
 	Problems []string
 	// Unavailable is why there is no phase at all.

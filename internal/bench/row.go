@@ -19,6 +19,8 @@ const (
 	SubscriberCPU   Metric = "subscriber_cpu"
 	PublisherCPU    Metric = "publisher_cpu"
 	SystemCPU       Metric = "system_cpu"
+	GPULoad         Metric = "gpu_load"   // of the subscriber's GPU, where it is told
+	GPUMemory       Metric = "gpu_memory" // in use there, by all processes
 )
 
 // Unit is the unit of a metric.
@@ -29,10 +31,11 @@ type Unit string
 const (
 	Nanoseconds Unit = "ns"
 	Percent     Unit = "percent"
+	KiB         Unit = "KiB"
 )
 
 // Row is one metric of one phase: a line of latency.csv. The distribution is in
-// nanoseconds, or in hundredths of per cent.
+// nanoseconds, KiB, or hundredths of per cent.
 type Row struct {
 	Phase   string
 	Metric  Metric
@@ -99,6 +102,10 @@ func (r *Result) Rows() []Row {
 	add(SubscriberCPU, Percent, r.Loads.Subscriber)
 	add(PublisherCPU, Percent, r.Loads.Publisher)
 	add(SystemCPU, Percent, r.Loads.System)
+	if len(r.Loads.GPU) > 0 {
+		add(GPULoad, Percent, r.Loads.GPU)
+		add(GPUMemory, KiB, r.Loads.GPUMemory)
+	}
 	return rows
 }
 

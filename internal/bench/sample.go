@@ -58,16 +58,30 @@ func (l *Live) begin(samples []Sample) {
 
 // centre copies the bytes of the pixel at width/2, height/2, of the first plane
 // where there are two. Compressed frames have none.
-func (s *Sample) centre(g frame.Geometry, data []byte) {
+func (s *Sample) centre(g frame.Geometry, f Frame) error {
 	n := g.Encoding.BytesPerPixel()
 	if g.Compressed() || n < 1 || n > pixelBytes {
-		return
+		return nil
 	}
 	at := g.Height/2*g.Step + g.Width/2*n
-	if at+n > len(data) {
-		return
+	if at+n > f.Meta().Bytes {
+		return nil
 	}
-	s.PixelLen = copy(s.Pixel[:n], data[at:])
+	if there, ok := f.(elsewhere); ok {
+		s.PixelLen = n
+		return there.readThere(s.Pixel[:n], at)
+	}
+	s.PixelLen = copy(s.Pixel[:n], f.Data()[at:])
+	return nil
+}
+
+// touchAll reads every byte of a frame where it is.
+func touchAll(f Frame) error {
+	if there, ok := f.(elsewhere); ok {
+		return there.touchThere()
+	}
+	touch(f.Data())
+	return nil
 }
 
 // sink keeps the compiler from leaving out a touch whose result nobody needs.

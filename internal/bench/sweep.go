@@ -37,6 +37,9 @@ type Sweep struct {
 	Touch      bool
 	Seed       uint64   // of the order of cells
 	Connect    []string // endpoints of Zenoh routers, for cpu; none = the environment's
+	Upload     Upload   // of what comes by shm and cpu
+	Library    string   // of the CUDA driver, "" = where it usually is
+	Device     string   // the GPU's UUID or number, "" = the first
 	Timeout    time.Duration
 	LoadPeriod time.Duration
 	LoadWindow int
@@ -117,7 +120,7 @@ func (s *Sweep) measure(ctx context.Context, c cell) (*Result, error) {
 	p := part{
 		Publish: true, Backend: c.backend, Size: c.size, Spacing: s.Spacing, Dir: dir, Connect: s.Connect,
 		Name: c.name(), Samples: s.Samples, Warmup: s.Warmup, Touch: s.Touch,
-		Timeout: s.Timeout, LoadPeriod: s.LoadPeriod, LoadWindow: s.LoadWindow,
+		Upload: s.Upload, Library: s.Library, Device: s.Device, Timeout: s.Timeout, LoadPeriod: s.LoadPeriod, LoadWindow: s.LoadWindow,
 	}
 	publisher, err := s.start(p, files)
 	if err != nil {

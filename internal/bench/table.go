@@ -33,6 +33,7 @@ func Table(run *Run) string {
 	}
 	// Writing into a string cannot fail.
 	_ = out.Flush()
+	b.WriteString(gpuRemarks(run))
 	b.WriteString(remarks(run))
 	b.WriteString(comparison(run))
 	return strings.TrimSuffix(b.String(), "\n")
@@ -42,6 +43,9 @@ func Table(run *Run) string {
 func (u Unit) forPeople() (string, func(float64) string) {
 	if u == Percent {
 		return "%", func(v float64) string { return strconv.FormatFloat(v/100, 'f', 1, 64) }
+	}
+	if u == KiB {
+		return "MiB", func(v float64) string { return strconv.FormatFloat(v/1024, 'f', 1, 64) }
 	}
 	return "µs", func(v float64) string { return strconv.FormatFloat(v/1000, 'f', 1, 64) }
 }
@@ -138,6 +142,7 @@ func SweepTable(run *Run) string {
 	}
 	// Writing into a string cannot fail.
 	_ = out.Flush()
+	b.WriteString(gpuRemarks(run))
 	b.WriteString(remarks(run))
 	return strings.TrimSuffix(b.String(), "\n")
 }

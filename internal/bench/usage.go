@@ -19,6 +19,14 @@ type Usage struct {
 	PublisherNanos  int64 // of the publisher; -1 = not known
 	SystemBusy      uint64
 	SystemTotal     uint64 // ticks of all cores; 0 = not known
+	GPU             GPUUsage
+}
+
+// GPUUsage is what is told of the subscriber's GPU.
+type GPUUsage struct {
+	Told   bool
+	Load   int64 // for how much of the last moments something ran, in hundredths of per cent
+	Memory int64 // in use, by all processes, in KiB
 }
 
 // readUsage reads the clocks of two processes and /proc/stat.

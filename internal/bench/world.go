@@ -33,10 +33,13 @@ type Subscription interface {
 type World struct {
 	// Subscribe has events called at each change of the subscription.
 	Subscribe func(ctx context.Context, stream string, events func(client.Event), opts ...client.Option) (Subscription, error)
-	Publisher func(ctx context.Context, stream string, p client.Path) Publisher
-	Now       func() int64                             // CLOCK_MONOTONIC
-	Clocks    func() (monotonicNanos, wallNanos int64) // of one instant
-	Usage     func(publisher int) Usage
+	// SubscribeOnGPU is Subscribe for frames that are complete in memory of the
+	// GPU when Next returns them; nil: no phase uses one.
+	SubscribeOnGPU func(ctx context.Context, stream string, events func(client.Event), opts ...client.Option) (Subscription, error)
+	Publisher      func(ctx context.Context, stream string, p client.Path) Publisher
+	Now            func() int64                             // CLOCK_MONOTONIC
+	Clocks         func() (monotonicNanos, wallNanos int64) // of one instant
+	Usage          func(publisher int) Usage
 }
 
 // RealWorld is this process and this host.

@@ -37,6 +37,9 @@ func ZEDRows(run *Run) string {
 		if row, ok := find(rows, SystemCPU); ok {
 			zedRow(&b, name+"CPU Load", "%", spreadOf(row.Dist, 1e-2))
 		}
+		if row, ok := find(rows, GPULoad); ok {
+			zedRow(&b, name+"GPU Load", "%", spreadOf(row.Dist, 1e-2))
+		}
 	}
 	return b.String()
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/seed-3c7e7623/camd/client"
+	"github.com/seed-3c7e7623/camd/client/gpu"
 	"github.com/seed-3c7e7623/camd/internal/bench"
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
@@ -28,6 +29,9 @@ type benchFlags struct {
 	loadPeriod time.Duration
 	loadWindow int
 	noPlot     bool
+	upload     bool
+	cuda       string // library of the driver
+	device     string
 	log        *LogFlags
 }
 
@@ -40,8 +44,22 @@ func addBenchFlags(fs *pflag.FlagSet, samples, warmup int) *benchFlags {
 	fs.DurationVar(&b.loadPeriod, "load-period", bench.DefaultLoadPeriodMillis*time.Millisecond, "time between two looks at the processor loads, 10ms to 1s")
 	fs.IntVar(&b.loadWindow, "load-window", bench.DefaultLoadWindow, "average loads over so many `looks`, 1 to 100")
 	fs.BoolVar(&b.noPlot, "no-plot", false, "draw no pictures")
+	fs.BoolVar(&b.upload, "upload", false, "also measure shm and cpu until the frame is on this process's GPU; with cuda among the backends they are where there is one")
+	fs.StringVar(&b.cuda, "cuda-library", "", "the CUDA driver's library, a `file` or its folder (default: $"+gpu.EnvLibrary+", else the system's libcuda.so.1)")
+	fs.StringVar(&b.device, "cuda-device", "", "the GPU, a `UUID` or number (default: the one that has the frames, for uploads the first)")
 	b.log = AddLogFlags(fs, "error")
 	return b
+}
+
+// uploads is where the frames of these backends end.
+func (b *benchFlags) uploads(list []negotiate.Backend) bench.Upload {
+	switch {
+	case b.upload:
+		return bench.UploadAlways
+	case slices.Contains(list, negotiate.BackendCUDA):
+		return bench.UploadIfCan
+	}
+	return bench.UploadNever
 }
 
 func (b *benchFlags) check() error {
@@ -118,8 +136,13 @@ subscription, by shared memory, tells it where there is one.
 Frames that come by another backend than the phase's are counted and explained.
 A phase in which the backend or the wall clock changes is marked as not valid
 (exit code 1). A backend that cannot be had leaves its phase out (exit code 5).
+
+With cuda among the phases, or --upload, a frame is usable when it is complete
+in memory of this process's GPU: what comes by shm or cpu is uploaded, as any
+GPU program has to, and --touch has the GPU copy the frame there. Without a GPU
+the phases shm and cpu end in host memory, which is said, except with --upload.
 Ctrl-C ends early and keeps what was measured.`,
-		Example: "  camsub bench test/color --phases cpu,shm --samples 300 -o results/",
+		Example: "  camsub bench test/color --phases cpu,shm,cuda --samples 300 -o results/",
 		Args:    OneArg("stream", streamExample),
 	}
 	fs := cmd.Flags()
@@ -153,11 +176,13 @@ Ctrl-C ends early and keeps what was measured.`,
 		if err != nil {
 			return err
 		}
+		accelerator := &bench.Accelerator{Library: flags.cuda, Device: flags.device, Log: flags.log.Logger(cmd.ErrOrStderr())}
+		defer accelerator.Close()
 		b := &benchRun{
-			world: w, benchFlags: flags, cmd: cmd, format: format.value, lines: *lines,
+			world: w, benchFlags: flags, cmd: cmd, format: format.value, lines: *lines, accelerator: accelerator,
 			notes: &notes{out: cmd.ErrOrStderr(), program: cmd.Root().Name()},
 			run: bench.NewRun("bench", benchProgram(), map[string]any{
-				"phases": list, "samples": flags.samples, "warmup": flags.warmup, "touch": *touch, "wake": wake.value,
+				"phases": list, "samples": flags.samples, "warmup": flags.warmup, "touch": *touch, "wake": wake.value, "upload": flags.upload,
 				"load_period_ms": flags.loadPeriod.Milliseconds(), "load_window": flags.loadWindow,
 			}),
 		}
@@ -166,7 +191,7 @@ Ctrl-C ends early and keeps what was measured.`,
 		}
 		return b.phases(cmd.Context(), found, list, bench.Phase{
 			Stream: args[0], Samples: flags.samples, Warmup: flags.warmup, Touch: *touch, Pixel: *pixel, NoTap: *noTap,
-			Timeout: time.Duration(flags.timeout), LoadPeriod: flags.loadPeriod, LoadWindow: flags.loadWindow,
+			Timeout: time.Duration(flags.timeout), LoadPeriod: flags.loadPeriod, LoadWindow: flags.loadWindow, Upload: flags.uploads(list),
 			Options: append(slices.Clip(found),
 				client.WithLogger(flags.log.Logger(cmd.ErrOrStderr())), client.WithName(cmd.CommandPath()),
 				client.WithWake(negotiate.WakeKind(wake.value))),
@@ -184,7 +209,9 @@ type benchRun struct {
 	lines  bool
 	notes  *notes
 	run    *bench.Run
-	compat func(out string, run *bench.Run) error
+	// accelerator is for phases that need a GPU.
+	accelerator *bench.Accelerator
+	compat      func(out string, run *bench.Run) error
 }
 
 // phases measures one backend after the other and keeps the results. found are
@@ -202,7 +229,7 @@ func (b *benchRun) phases(ctx context.Context, found []client.Option, list []neg
 		if b.lines {
 			stop = bench.Lines(b.cmd.OutOrStdout(), p.Name, p.Live)
 		}
-		r, phaseErr := p.Run(ctx, b.benchWorld())
+		r, phaseErr := p.Run(ctx, b.accelerator.World(b.benchWorld()))
 		err = errors.Join(phaseErr, stop())
 		b.run.Add(r)
 		if err != nil || r.Interrupted {
@@ -234,6 +261,9 @@ func (b *benchRun) finish(folder *bench.Folder, table func(*bench.Run) string, e
 		return errors.Join(writeErr, err)
 	}
 	b.notes.say("written to %s", folder.Path)
+	if text := b.run.SimulatedNote(); text != "" {
+		b.notes.say("%s", text)
+	}
 	if b.compat != nil {
 		err = errors.Join(err, b.compat(b.out, b.run))
 	}

@@ -74,10 +74,16 @@ processes. The order of cells is random.
 Beside each backend stands its floor: the same payload, pacing and consuming
 work by shared memory and a futex (floor_shm), or by a socket (floor_tcp), and
 nothing else. Results go to stdout and to a new directory below -o, as those of
-bench do. The backend cpu needs a Zenoh router. A payload that is not read before the next one comes is replaced by it
-and counted as dropped: give large ones more room with --spacing.
+bench do. The backend cpu needs a Zenoh router. A payload that is not read before
+the next one comes is replaced by it and counted as dropped: give large ones
+more room with --spacing.
+
+With cuda among the backends, or --upload, a payload is usable when it is
+complete in memory of the consumer's GPU, as by camsub bench, and it is read by
+a copy within that memory. The floors end in host memory.
+
 Ctrl-C ends early and keeps what was measured.`,
-		Example: "  camsub sweep --backends shm,cpu -o results/",
+		Example: "  camsub sweep --backends cuda,shm,cpu -o results/",
 		Args:    NoArgs,
 	}
 	fs := cmd.Flags()
@@ -116,6 +122,7 @@ Ctrl-C ends early and keeps what was measured.`,
 		s := &bench.Sweep{
 			Sizes: sizes, Samples: flags.samples, Warmup: flags.warmup, Spacing: *spacing, Touch: !*noTouch, Seed: *seed,
 			Timeout: time.Duration(flags.timeout), LoadPeriod: flags.loadPeriod, LoadWindow: flags.loadWindow,
+			Upload: flags.uploads(backends), Library: flags.cuda, Device: flags.device,
 			Connect: *connect, Program: []string{self, sweepPart}, Stderr: cmd.ErrOrStderr(),
 		}
 		for _, b := range backends {
@@ -128,7 +135,7 @@ Ctrl-C ends early and keeps what was measured.`,
 			world: w, benchFlags: flags, cmd: cmd, format: format.value,
 			notes: &notes{out: cmd.ErrOrStderr(), program: cmd.Root().Name()},
 			run: bench.NewRun("sweep", benchProgram(), map[string]any{
-				"backends": s.Backends, "sizes": s.Sizes, "samples": s.Samples, "warmup": s.Warmup, "touch": s.Touch,
+				"backends": s.Backends, "sizes": s.Sizes, "samples": s.Samples, "warmup": s.Warmup, "touch": s.Touch, "upload": flags.upload,
 				"spacing_ns": spacing.Nanoseconds(), "seed": strconv.FormatUint(s.Seed, 10),
 				"load_period_ms": flags.loadPeriod.Milliseconds(), "load_window": flags.loadWindow,
 			}),
