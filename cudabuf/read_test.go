@@ -222,7 +222,8 @@ func TestMisuse(t *testing.T) {
 	}
 
 	// The inside is another frame's now.
-	next, err := p.Open(newLeased())
+	last := newLeased()
+	next, err := p.Open(last)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -245,6 +246,37 @@ func TestMisuse(t *testing.T) {
 	}
 	p.patience = reapPatience
 	closed(t, p)
+	select {
+	case <-last.back:
+	default:
+		t.Error("the end came before a frame that was open was given back")
+	}
+}
+
+// Close of the reaper waits for work on frames that the program has given back.
+func TestEndWaitsForWork(t *testing.T) {
+	th := threads(t, 2)
+	b, s := newBench(t, th[0]), streams(t, th[0], 1)
+	for range 3 {
+		p := newTestReaper(t, th[0], th[1])
+		l := newLeased()
+		h, err := p.Open(l)
+		if err != nil {
+			t.Fatal(err)
+		}
+		must(t, th[0], func() error {
+			return errors.Join(h.UseOn(s[0]), th[0].DtoH(b.first, b.device, s[0]), th[0].DtoH(b.two, b.device, s[0]))
+		})
+		if err := h.Close(); err != nil {
+			t.Fatal(err)
+		}
+		closed(t, p)
+		select {
+		case <-l.back:
+		default:
+			t.Error("the end came before the frame was given back")
+		}
+	}
 }
 
 // A frame on a stream that cannot be told any more comes back when all work is

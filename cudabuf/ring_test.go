@@ -100,6 +100,9 @@ func TestRingMemory(t *testing.T) {
 	})
 	_ = unix.Close(fd)
 	must(t, th[0], func() error { return errors.Join(r.Close(th[0]), r.Close(th[0])) })
+	if n := sim.Memory(t, simulated.dir); n != 0 {
+		t.Errorf("%d bytes of device memory are left", n)
+	}
 	if _, err := r.Handle(); !errors.Is(err, ring.ErrRetired) {
 		t.Errorf("a handle of a closed ring: %v", err)
 	}

@@ -61,6 +61,22 @@ func TestPixelsElsewhere(t *testing.T) {
 	}
 }
 
+// What lies in the mailbox is a frame only while its slot says the same
+// generation.
+func TestTakeOfAnotherGeneration(t *testing.T) {
+	rg := newRig(t, nil)
+	_, v := rg.open(1, -1)
+	rg.publish()
+	w := Word(v.page.u64(pageMailbox).Load())
+	for _, other := range []uint64{w.Generation() - 1, w.Generation() + 1} {
+		v.page.u64(pageMailbox).Store(uint64(makeWord(other, w.Slot())))
+		var l Lease
+		if ok, err := v.Take(&l); ok || !errors.Is(err, ErrStale) {
+			t.Errorf("took generation %d of a slot that has %d: %v", other, w.Generation(), err)
+		}
+	}
+}
+
 func TestPinKeepsTheMapping(t *testing.T) {
 	rg := newRig(t, nil)
 	all, unpin, err := rg.Pin()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/seed-3c7e7623/camd/client"
+	"github.com/seed-3c7e7623/camd/cudabuf/driver"
 	"github.com/seed-3c7e7623/camd/cudabuf/driver/sim"
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
@@ -25,6 +26,7 @@ const (
 	helperVariable  = "CAMD_TEST_GPU_HELPER" // runtime directory of the daemon
 	deviceVariable  = "CAMD_TEST_GPU_DEVICE"
 	requireVariable = "CAMD_TEST_GPU_REQUIRE"
+	writeVariable   = "CAMD_TEST_GPU_WRITE" // work on the GPU writes to the frame
 )
 
 // helperResult is what such a process says of one frame.
@@ -91,6 +93,9 @@ func helper(ctx context.Context, r *helperResult) (err error) {
 		sub = s
 		take = func() (client.Frame, func([]byte) (int, error), func(), error) {
 			f, err := s.Next(ctx)
+			if err == nil && os.Getenv(writeVariable) != "" {
+				err = overwrite(dev, f)
+			}
 			return f.Frame, f.CopyToHost, func() { _ = f.Release() }, err
 		}
 	}
@@ -113,6 +118,25 @@ func helper(ctx context.Context, r *helperResult) (err error) {
 		return nil
 	}
 	return err
+}
+
+// overwrite has work write to a frame, and waits for that.
+func overwrite(dev *Device, f Frame) error {
+	s, err := dev.NewStream()
+	if err != nil {
+		return err
+	}
+	v, err := f.OnDevice(s)
+	if err != nil {
+		return err
+	}
+	if err := dev.Do(func(t *driver.Thread) error { return t.Memset8(v.Ptr, 0, int64(v.Bytes), s) }); err != nil {
+		return err
+	}
+	if err := dev.Synchronize(s); !errors.Is(err, ErrLost) {
+		return err // reading the frame shows it, too
+	}
+	return nil
 }
 
 // A process takes the best path that it can, and says why not a better one.

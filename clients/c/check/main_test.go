@@ -4,6 +4,7 @@
 package check
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"os"
@@ -71,10 +72,13 @@ func compiler(t testing.TB, name string) string {
 	return ""
 }
 
+// sources is where the client is, or another one that the tests are to try.
+func sources() string { return cmp.Or(os.Getenv("CAMD_CHECK_SOURCES"), "..") }
+
 // compile compiles files of clients/c.
 func compile(cc string, args ...string) error {
 	cmd := exec.Command(cc, args...)
-	cmd.Dir = ".."
+	cmd.Dir = sources()
 	if out, err := cmd.CombinedOutput(); err != nil {
 		return fmt.Errorf("%s %s: %w\n%s", cc, strings.Join(args, " "), err, out)
 	}
