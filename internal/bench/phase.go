@@ -80,7 +80,8 @@ func (p Phase) Run(ctx context.Context, w World) (*Result, error) {
 	watch := newWatcher(p, w, cancel)
 
 	sub, err := p.subscribe(ctx, w, r, watch.event)
-	if errors.Is(err, client.ErrNotAvailable) {
+	// Who may not have memory of the GPU may have the stream all the same.
+	if errors.Is(err, client.ErrNotAvailable) || p.Backend == negotiate.BackendCUDA && errors.Is(err, client.ErrPermission) {
 		r.Unavailable = err.Error()
 		return r, nil
 	}

@@ -1,8 +1,10 @@
 // SPDX-FileCopyrightText: The camd authors
 // SPDX-License-Identifier: Apache-2.0
 
-// A management library with one GPU whose figures the test knows.
+// A management library with one GPU whose figures the test knows. FAKE_NVML_UUID
+// is its UUID, so that it can stand beside a simulated driver.
 
+#include <stdlib.h>
 #include <string.h>
 
 static int opened, fail;
@@ -14,7 +16,9 @@ int nvmlInit_v2(void) { opened++; return fail; }
 int nvmlShutdown(void) { opened--; return 0; }
 int nvmlSystemGetDriverVersion(char *out, unsigned length) { strncpy(out, "580.65.06", length); return fail; }
 int nvmlDeviceGetHandleByUUID(const char *uuid, void **out) {
+	const char *named = getenv("FAKE_NVML_UUID");
 	*out = (void *)0x123456789abcUL;
+	if (named) return strcmp(uuid, named) ? 6 : fail;
 	return strcmp(uuid, "GPU-00010203-0405-0607-0809-0a0b0c0d0e0f") && strcmp(uuid, "MIG-10010203-0405-0607-0809-0a0b0c0d0e0f") ? 6 : fail;
 }
 int nvmlDeviceGetUtilizationRates(void *gpu, unsigned *out) {
