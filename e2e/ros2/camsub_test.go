@@ -99,12 +99,8 @@ func TestClientReadsTheirs(t *testing.T) {
 	if st, i := s.Stats(), s.Info(); st.Missed != 2 || st.Ignored != nil || i.Camera != "/robot/driver" || i.FrameID != want.Header.FrameID {
 		t.Errorf("%+v, %+v", st, i)
 	}
-	e := p.do(command{"op": "topic", "topic": name}, "topic")
-	seen := slices.ContainsFunc(e.Endpoints, func(x []string) bool {
-		return x[0] == "MS" && strings.HasPrefix(x[2], "reader_") && x[3] == msg.TypeImage.Name && x[4] == msg.TypeImage.Hash && x[5] == "2::,5:,:,:,,"
-	})
-	if !seen {
-		t.Errorf("it lists %v", e.Endpoints)
+	if x := p.listed(name, "reader_"); x[0] != "MS" || x[3] != msg.TypeImage.Name || x[4] != msg.TypeImage.Hash || x[5] != "2::,5:,:,:,," {
+		t.Errorf("it lists %v", x)
 	}
 	_ = s.Close()
 
@@ -121,15 +117,7 @@ func TestClientReadsTheirs(t *testing.T) {
 	// Not before the peer sees the node that the command is.
 	once := func(node string) func() {
 		return func() {
-			there := func() bool {
-				e := p.do(command{"op": "topic", "topic": name}, "topic")
-				return slices.ContainsFunc(e.Endpoints, func(x []string) bool { return strings.HasPrefix(x[2], node) })
-			}
-			for end := ctx(t); !there(); {
-				if end.Err() != nil {
-					t.Fatalf("the peer does not see %s", node)
-				}
-			}
+			p.listed(name, node)
 			p.do(publish, "published")
 		}
 	}
@@ -140,6 +128,21 @@ func TestClientReadsTheirs(t *testing.T) {
 	out, note := camsub(t, p.endpoint, once("camsub_bw_"), "bw", name, "--count", "1", "--format", "json")
 	if size := fmt.Sprintf(`"bytes": %d,`, len(want.AppendCDR(nil))); !strings.Contains(out, size) || !strings.Contains(note, name+" by cpu (Zenoh), 5x3 rgb8\n") {
 		t.Errorf("want %s; got\n%s%s", size, out, note)
+	}
+}
+
+// listed is the endpoint of a node, whose name begins so, at a topic, as soon as
+// the peer lists it.
+func (p *peer) listed(topic, node string) []string {
+	p.t.Helper()
+	for end := ctx(p.t); ; {
+		e := p.do(command{"op": "topic", "topic": topic}, "topic")
+		if i := slices.IndexFunc(e.Endpoints, func(x []string) bool { return strings.HasPrefix(x[2], node) }); i >= 0 {
+			return e.Endpoints[i]
+		}
+		if end.Err() != nil {
+			p.t.Fatalf("the peer does not see %s at %s, but %v", node, topic, e.Endpoints)
+		}
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"runtime"
 	"strings"
 	"testing"
 	"time"
@@ -205,7 +204,9 @@ func publishing(t *testing.T, d *Daemon) {
 
 // eventually waits for a condition.
 func eventually(ok func() bool) error {
-	for end := time.Now().Add(deadline); !ok(); runtime.Gosched() {
+	look := time.NewTicker(time.Millisecond) // not without a pause: who is waited for needs the processor
+	defer look.Stop()
+	for end := time.Now().Add(deadline); !ok(); <-look.C {
 		if time.Now().After(end) {
 			return errors.New("not within the time")
 		}
