@@ -134,7 +134,10 @@ func (f *fake) deviceRing() *far {
 	if err != nil {
 		f.t.Fatal(err)
 	}
-	f.t.Cleanup(func() { _ = m.Close() })
+	f.t.Cleanup(func() {
+		f.stop() // who sends it may do so until then
+		_ = m.Close()
+	})
 	copy(m.Data[d.ProbeOffset:], strings.Repeat("probe of device ", 2))
 	return &far{m, d}
 }
@@ -211,6 +214,8 @@ func wholeDevice(t testing.TB, f Frame, g *fakeGPU, sequence uint64) {
 
 func TestDeviceFrames(t *testing.T) {
 	change := make(chan struct{})
+	changed := sync.OnceFunc(func() { close(change) })
+	defer changed()
 	var there atomic.Pointer[far]
 	f := newFake(t, func(c *call) error {
 		got, want, err := c.offerDevice(there.Load())
@@ -226,12 +231,12 @@ func TestDeviceFrames(t *testing.T) {
 		if err := c.start(); err != nil {
 			return err
 		}
-		go func() {
-			<-change
-			_ = c.reconfig(func(r *negotiate.Reconfig, files []int) {
-				r.Device, files[1] = there.Load().said, there.Load().memory.FD
-			})
-		}()
+		<-change
+		if err := c.reconfig(func(r *negotiate.Reconfig, files []int) {
+			r.Device, files[1] = there.Load().said, there.Load().memory.FD
+		}); err != nil {
+			return err
+		}
 		for {
 			m, err := c.receive()
 			if err != nil || m.Type == negotiate.TypeBye {
@@ -251,7 +256,7 @@ func TestDeviceFrames(t *testing.T) {
 	seq := f.publishTo(there.Load())
 	held := wantDevice(t, s, g, seq)
 	there.Store(f.deviceRing()) // retires the old one
-	close(change)
+	changed()
 	next := f.publishTo(there.Load())
 	fresh := wantDevice(t, s, g, next)
 	if n, _ := g.uses(); n != 2 {
