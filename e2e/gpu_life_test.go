@@ -50,26 +50,13 @@ func TestKilledReadersOnGPU(t *testing.T) {
 // with the next one.
 func TestKilledDaemonWithGPU(t *testing.T) {
 	t.Parallel()
-	library := sim.Build(t)
-	env, run := sim.Env(t, sim.Options{Delay: sim.Uniform, DelayMicros: 1000})
-	dir := newDir(t)
-	boot := func() *daemon {
-		d := &daemon{dir: dir, process: start(t, []with{withEnv(env...)}, built.camd,
-			"run", "--runtime-dir", dir, "--set", "cuda.library="+library, "--camera", "test=pattern,160x120@60")}
-		d.ready()
-		return d
-	}
-	d := boot()
-	reader := start(t, []with{withEnv(append(env, gpu.EnvLibrary+"="+library, "CAMD_RUNTIME_DIR="+dir)...)},
-		built.camsub, "hz", "test/color", "--require", "cuda", "--verify", "--duration", "1h")
+	s := startSimulated(t, sim.Options{Delay: sim.Uniform, DelayMicros: 1000}, "test=pattern,160x120@60")
+	reader := start(t, []with{withEnv(s.env...)}, built.camsub, "hz", "test/color", "--require", "cuda", "--verify", "--duration", "1h")
 	reader.awaitErr("by cuda")
-	var dead []int
 	for range 3 {
-		dead = append(dead, d.pid())
-		d.kill()
-		d = boot()
+		s.reboot()
 		eventually(t, "the reader is back on the GPU", func() (bool, string) {
-			st := d.status().Streams[0]
+			st := s.status().Streams[0]
 			return len(st.Subscribers) == 1 && st.DeviceRing != nil && st.DeviceRing.Frames > 10, fmt.Sprintf("%d subscribers, %+v", len(st.Subscribers), st.DeviceRing)
 		})
 	}
@@ -77,13 +64,7 @@ func TestKilledDaemonWithGPU(t *testing.T) {
 	if code := reader.wait(); code != 0 || !strings.Contains(reader.err.String(), " 0 torn, 0 stale") {
 		t.Errorf("reader: exit code %d\n%s", code, reader.err)
 	}
-	eventually(t, "nothing is left on the GPU", func() (bool, string) {
-		n := sim.Memory(t, run)
-		return n == 0, fmt.Sprintf("%d bytes", n)
-	})
-	d.stop()
-	sim.NoLeaks(t, run, dead...)
-	sim.Clean(t, run)
+	s.emptied()
 }
 
 // Another user gets device memory only where it is listed, and reads by shared

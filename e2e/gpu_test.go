@@ -95,8 +95,9 @@ func gpuFrame(ctx context.Context, dev *gpu.Device, sub *gpu.Subscription, strea
 // simulated is a camd with a simulated GPU, and what its clients need for it.
 type simulated struct {
 	*daemon
-	env []string
-	run string // directory of the simulated driver
+	env  []string
+	run  string   // directory of the simulated driver
+	args []string // of camd
 
 	killed []int // processes that could give nothing back
 }
@@ -113,13 +114,32 @@ func startSimulated(t testing.TB, o sim.Options, camera string, more ...string) 
 			t.Errorf("%d bytes of device memory are left", n)
 		}
 	})
-	dir := newDir(t)
-	d := &daemon{dir: dir, process: start(t, []with{withEnv(env...)}, built.camd,
-		append([]string{"run", "--runtime-dir", dir, "--set", "cuda.library=" + library, "--camera", camera}, more...)...)}
-	d.ready()
-	t.Cleanup(func() { d.stop() })
-	s.daemon, s.env = d, append(env, gpu.EnvLibrary+"="+library, "CAMD_RUNTIME_DIR="+dir)
+	s.daemon = &daemon{dir: newDir(t)}
+	s.args = append([]string{"run", "--runtime-dir", s.dir, "--set", "cuda.library=" + library, "--camera", camera}, more...)
+	s.env = append(env, gpu.EnvLibrary+"="+library, "CAMD_RUNTIME_DIR="+s.dir)
+	s.boot(t)
 	return s
+}
+
+// boot starts camd.
+func (s *simulated) boot(t testing.TB) {
+	t.Helper()
+	d := &daemon{dir: s.dir, process: start(t, []with{withEnv(s.env...)}, built.camd, s.args...)}
+	s.daemon = d
+	d.ready()
+	t.Cleanup(func() {
+		if d == s.daemon { // else it was killed
+			d.stop()
+		}
+	})
+}
+
+// reboot kills camd and starts it anew.
+func (s *simulated) reboot() {
+	s.t.Helper()
+	s.killed = append(s.killed, s.pid())
+	s.kill()
+	s.boot(s.t)
 }
 
 // camsub runs camsub to its end and wants this exit code.

@@ -29,8 +29,8 @@ const helperVariable = "CAMD_E2E_HELPER"
 //	holding N
 //	end TAKEN MISSED RECONNECTS
 func helperMain(args []string) int {
-	if len(args) > 0 && args[0] == "gpu" {
-		if err := gpuHelper(args[1:]); err != nil {
+	if len(args) > 0 && gpuHelpers[args[0]] != nil {
+		if err := gpuHelpers[args[0]](args[1:]); err != nil {
 			fmt.Fprintln(os.Stderr, "helper:", err)
 			return 1
 		}
@@ -67,8 +67,7 @@ func helperSubscribe(ctx context.Context, wake string, credit, hold int) error {
 		if err != nil {
 			return err
 		}
-		m := f.Meta()
-		fmt.Printf("frame %d %s %d %t\n", m.Sequence, f.Session(), f.Epoch(), m.Flags&frame.Discontinuity != 0)
+		tell(f)
 		if hold == 0 {
 			f.Release()
 			continue
@@ -85,10 +84,17 @@ func helperSubscribe(ctx context.Context, wake string, credit, hold int) error {
 		}
 		f.Release()
 	}
-	st := sub.Stats()
-	fmt.Printf("end %d %d %d\n", st.Taken, st.Missed, st.Reconnects)
+	tellEnd(sub.Stats())
 	return nil
 }
+
+// tell writes the line of a frame, tellEnd the last one.
+func tell(f client.Frame) {
+	m := f.Meta()
+	fmt.Printf("frame %d %s %d %t\n", m.Sequence, f.Session(), f.Epoch(), m.Flags&frame.Discontinuity != 0)
+}
+
+func tellEnd(st client.Stats) { fmt.Printf("end %d %d %d\n", st.Taken, st.Missed, st.Reconnects) }
 
 // taken is a line about a frame.
 type taken struct {
