@@ -8,6 +8,7 @@ VERSION    = $(shell sh scripts/version.sh)
 GO_LDFLAGS = -s -w -X github.com/seed-3c7e7623/camd/internal/cli.buildVersion=$(VERSION)
 FUZZTIME   ?= 10s
 CLIP       ?=
+CUDA       ?=
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-8s %s\n", $$1, $$2}' $(firstword $(MAKEFILE_LIST))
@@ -26,7 +27,8 @@ test-vm: check-go ## only the tests on real camera drivers, in a virtual machine
 	@bash scripts/test.sh vm
 
 demo: export CLIP := $(CLIP)
-demo: ## first camera or the pattern and two subscribers; CLIP=walk.avi plays a file
+demo: export CUDA := $(CUDA)
+demo: ## first camera or the pattern and subscribers; CLIP=walk.avi plays a file, CUDA=sim plays a GPU
 	@sh scripts/demo.sh check
 	@$(MAKE) --no-print-directory build
 	@sh scripts/demo.sh

@@ -6,8 +6,14 @@
 # itself and leaves nothing but CSV files under results/.
 #
 #   CLIP=FILE    play this file in place of the first camera
+#   CUDA=auto    with an NVIDIA GPU: a subscriber in its memory, one beside it in
+#                shared memory, and a program in C; =1: or fail; =0: never;
+#                =sim: with the simulated driver, where there is no GPU
 #   DURATION=10s how long the subscribers measure
-#   demo.sh check only looks whether CLIP can be played, before anything is built
+#   BIN=bin      where camd and camsub are
+#   OUT=FOLDER   where CSV and logs go
+#   demo.sh check only looks whether CLIP can be played and what CUDA takes is
+#   there, before anything is built
 set -eu
 
 # Before the change of folder: a relative path is the caller's.
@@ -32,16 +38,32 @@ if [ -n "$clip" ]; then
 	}
 fi
 
+cuda=${CUDA:-auto}
+case $cuda in
+auto | 0 | 1) ;;
+sim)
+	sh scripts/setup.sh gcc || {
+		echo "demo: the simulated driver and the program in C need gcc. Without CUDA=sim the demo needs no compiler." >&2
+		exit 1
+	}
+	;;
+*)
+	echo "demo: CUDA=$cuda is none of auto, 1, 0, sim" >&2
+	exit 2
+	;;
+esac
+
 [ "${1:-}" != check ] || exit 0
 
+bin=${BIN:-bin}
 for b in camd camsub; do
-	[ -x "bin/$b" ] || {
-		echo "demo: bin/$b is missing, run make build" >&2
+	[ -x "$bin/$b" ] || {
+		echo "demo: $bin/$b is missing, run make build" >&2
 		exit 1
 	}
 done
 
-out=results/demo-$(date +%Y%m%d-%H%M%S)
+out=${OUT:-results/demo-$(date +%Y%m%d-%H%M%S)}
 mkdir -p "$out"
 run=$(mktemp -d)
 export CAMD_RUNTIME_DIR="$run"
@@ -64,12 +86,26 @@ trap cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM
 
+set --
 if [ -n "$clip" ]; then
 	spec=$(printf '%s' "$clip" | sed 's/[\\,]/\\&/g')
-	bin/camd run --camera "clip=replay:$spec,loop=true" >"$out/camd.log" 2>&1 </dev/null &
-else
-	bin/camd run >"$out/camd.log" 2>&1 </dev/null &
+	set -- --camera "clip=replay:$spec,loop=true"
 fi
+label=
+case $cuda in
+sim)
+	label='simulated: '
+	library=$PWD/.cache/cuda-sim
+	mkdir -p "$library" "$run/gpu"
+	cudabuf/driver/sim/build.sh "$library"
+	export CUDASIM_DIR="$run/gpu" CAMD_CUDA_LIBRARY="$library/libcuda.so.1"
+	echo "${label}there is no GPU in this demo. A library that plays the driver and keeps the rules takes"
+	echo "${label}its place; what is shown is that frames get there, not how fast."
+	set -- "$@" --set "cuda.library=$CAMD_CUDA_LIBRARY"
+	;;
+0) set -- "$@" --set cuda.enabled=false ;;
+esac
+"$bin/camd" run "$@" >"$out/camd.log" 2>&1 </dev/null &
 camd=$!
 pids=$camd
 
@@ -87,25 +123,44 @@ while [ -z "$stream" ]; do
 		[ "$rc" -ne 0 ] || rc=1
 		exit "$rc"
 	fi
-	stream=$(bin/camsub list --format csv 2>/dev/null | awk -F , '
+	stream=$("$bin/camsub" list --format csv 2>/dev/null | awk -F , '
 		NR == 1 {for (i = 1; i <= NF; i++) col[$i] = i; next}
 		$col["state"] == "running" {print $col["stream"]; exit}')
 	[ -z "$stream" ] || break
 	n=$((n + 1))
 	if [ $n -ge 75 ]; then
 		echo "demo: no stream is running after 15 s. What camd says:" >&2
-		bin/camsub list >&2 || :
+		"$bin/camsub" list >&2 || :
 		tail -n 20 "$out/camd.log" >&2
 		exit 1
 	fi
 	sleep 0.2
 done
-bin/camsub info "$stream" || :
+"$bin/camsub" info "$stream" || :
 echo
+
+# A GPU that can be used is named in the status with the kind of its handles.
+if [ "$cuda" = auto ] || [ "$cuda" = 1 ]; then
+	case $("$bin/camd" status --format json) in
+	*'"handle": "vmm_fd"'*) cuda=gpu ;;
+	*)
+		[ "$cuda" != 1 ] || {
+			echo "demo: CUDA=1, but camd has no GPU:" >&2
+			"$bin/camd" status | awk -v RS= '/^GPU/' >&2
+			exit 5
+		}
+		;;
+	esac
+fi
+if [ "$cuda" = gpu ] || [ "$cuda" = sim ]; then
+	. scripts/demo-gpu.sh
+	exit $failed
+fi
+
 echo "two subscribers measure for ${DURATION:-10s}"
 
 for i in 1 2; do
-	timeout 45 bin/camsub latency "$stream" --duration "${DURATION:-10s}" --timeout 10s --verify --format csv \
+	timeout 45 "$bin/camsub" latency "$stream" --duration "${DURATION:-10s}" --timeout 10s --verify --format csv \
 		>"$out/subscriber-$i.csv" 2>"$out/subscriber-$i.log" </dev/null &
 	eval "sub$i=\$!"
 	pids="$pids $!"
@@ -145,7 +200,7 @@ for i in 1 2; do
 done
 echo "(latencies: p50 / p99. ready: complete in shared memory; held: in the subscriber's hands)"
 echo
-bin/camd status || failed=1
+"$bin/camd" status || failed=1
 echo
 echo "CSV and logs: $out/"
 exit $failed
