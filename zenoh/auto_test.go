@@ -69,6 +69,7 @@ func TestAuto(t *testing.T) {
 	_ = l.Close()
 	c := config.Auto("tcp/" + address)
 	c.Scout.Multicast = false
+	c.Scout.Delay = time.Hour // for whom others are looked for
 	c.Listen = []string{"tcp/127.0.0.1:0"}
 	c.Connect.RetryInit, c.Connect.RetryMax = 10*time.Millisecond, 20*time.Millisecond
 	s := opened(t, c)

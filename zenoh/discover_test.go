@@ -43,6 +43,9 @@ func TestScouted(t *testing.T) {
 		t.Errorf("right after opening %q are seen, %v", keys, err)
 	}
 	linked(t, 1, a, b)
+	if !b.waiting() {
+		t.Error("who has found one does not wait for others")
+	}
 	c := scouting(config.New(), port)
 	c.Scout.Autoconnect.Roles = []string{"peer"}
 	client := opened(t, c)

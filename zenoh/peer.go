@@ -60,15 +60,17 @@ func (s *Session) openPeer(ctx context.Context) error {
 	return nil
 }
 
-// settle waits, for a bounded time, until the endpoints were tried and the peers
-// that are connected have told what they have: the first query shall find it.
-func (s *Session) settle(ctx context.Context, first chan error) {
+// settle waits, for a bounded time, until others have been looked for, the
+// endpoints were tried and the peers that are connected have told what they
+// have: the first query shall find it. tried tells of each endpoint that is
+// tried meanwhile, nil: none is.
+func (s *Session) settle(ctx context.Context, tried chan error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.Scout.Delay)
 	defer cancel()
-	if !s.cfg.Connect.ExitOnFailure {
+	if tried != nil && !s.cfg.Connect.ExitOnFailure {
 		for range s.endpoints {
 			select {
-			case <-first:
+			case <-tried:
 			case <-ctx.Done():
 				return
 			}
@@ -87,14 +89,17 @@ func (s *Session) settle(ctx context.Context, first chan error) {
 func (s *Session) waiting() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.Role() != wire.Peer {
+		return false // a router was found, and knows everybody
+	}
 	for _, f := range s.open() {
 		if f.mesh && !f.complete && s.cfg.Scout.WaitDeclares {
 			return true
 		}
 	}
-	// Whoever looks for others has not found them all while it has found none.
+	// Hosts answer one after the other: who has found some has not found all.
 	c := &s.cfg.Scout
-	return c.WaitScouted && (len(s.dialling) > 0 || c.Multicast && len(c.Autoconnect.Roles) > 0 && len(s.open()) == 0)
+	return c.WaitScouted && (len(s.dialling) > 0 || c.Multicast && len(c.Autoconnect.Roles) > 0)
 }
 
 // listen waits for others at the endpoints.
