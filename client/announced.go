@@ -8,7 +8,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -27,18 +26,15 @@ const maxAnnounced = 1 << 12
 
 // Announced lists the streams that camds announce over Zenoh, those of this host
 // too, by host, stream and session. Of one whose daemon does not answer within a
-// second, or is not to, there are only name and boot id. It fails with [ErrConfig], and with [ErrNoRouter] where there is neither
-// a router nor a peer.
+// second, or is not to, there are only name and boot id. It fails with
+// [ErrConfig], and with [ErrNoRouter] where there is neither a router nor a peer.
 func Announced(ctx context.Context, opts ...Option) ([]negotiate.Announcement, error) {
 	o := newOptions(opts)
-	l, err := process.join(ctx, &o)
+	l, err := process.connected(ctx, &o)
 	if err != nil {
 		return nil, err
 	}
 	defer l.leave()
-	if err := l.connected(); err != nil {
-		return nil, err
-	}
 	return announced(ctx, l.session, negotiate.AnnounceAll, &o)
 }
 
@@ -46,23 +42,35 @@ func Announced(ctx context.Context, opts ...Option) ([]negotiate.Announcement, e
 func announced(ctx context.Context, s session, key string, o *options) ([]negotiate.Announcement, error) {
 	wait, cancel := context.WithTimeout(ctx, lookWait)
 	defer cancel()
-	tokens, err := s.Tokens(wait, key)
-	if err != nil && ctx.Err() == nil && wait.Err() == nil && !errors.Is(err, zenoh.ErrNotConnected) {
-		return nil, fmt.Errorf("asking for streams: %w", err)
+	// Both at once: somebody who answers one of them late, or never, does not take
+	// the time of the other.
+	var tokens []string
+	var noTokens error
+	var asking sync.WaitGroup
+	asking.Go(func() { tokens, noTokens = s.Tokens(wait, key) })
+	all, noAnswers := answers(wait, s, key, o)
+	asking.Wait()
+	switch {
+	case ctx.Err() != nil:
+		return nil, ctx.Err()
+	case wait.Err() != nil || len(all) > 0: // what there is by then is what there is
+	case noTokens != nil && !errors.Is(noTokens, zenoh.ErrNotConnected):
+		return nil, fmt.Errorf("asking for streams: %w", noTokens)
+	case noAnswers != nil && !errors.Is(noAnswers, zenoh.ErrNotConnected):
+		return nil, fmt.Errorf("asking for streams: %w", noAnswers)
 	}
-	silent := map[negotiate.AnnouncedKey]bool{} // until they have answered
-	for _, token := range tokens {
-		if k, err := negotiate.ParseAnnouncedKey(token); err == nil && len(silent) < maxAnnounced {
-			silent[k] = true
-		}
-	}
+	return shown(all, tokens), nil
+}
+
+// answers are what those say who answer at key, before ctx ends.
+func answers(ctx context.Context, s session, key string, o *options) ([]negotiate.Announcement, error) {
 	if parameters := negotiate.AskBoot(here().boot); parameters != "" {
 		key += "?" + parameters
 	}
 	var mu sync.Mutex
 	var all []negotiate.Announcement
 	var wrong error
-	err = s.Get(wait, key, func(smp zenoh.Sample) {
+	err := s.Get(ctx, key, func(smp zenoh.Sample) {
 		a, err := readAnnouncement(smp)
 		smp.Release()
 		mu.Lock()
@@ -78,21 +86,31 @@ func announced(ctx context.Context, s session, key string, o *options) ([]negoti
 	if wrong != nil {
 		o.log.Debug("an answer that is no announcement", "err", wrong)
 	}
-	if ctx.Err() != nil {
-		return nil, ctx.Err()
+	return slices.Clone(all), err
+}
+
+// shown is what there is to be seen by tokens and answers, in order. Who answers
+// and shows no token does not want to be found; of who does not answer there is
+// what the token says.
+func shown(all []negotiate.Announcement, tokens []string) []negotiate.Announcement {
+	answered := map[negotiate.AnnouncedKey]bool{} // each token, and whether somebody answered for it
+	for _, token := range tokens {
+		if k, err := negotiate.ParseAnnouncedKey(token); err == nil && len(answered) < maxAnnounced {
+			answered[k] = false
+		}
 	}
-	// Who answers and shows no token does not want to be found.
-	shown := maps.Clone(silent)
 	all = slices.DeleteFunc(all, func(a negotiate.Announcement) bool {
 		k := negotiate.AnnouncedKey{BootID: a.BootID, Stream: a.Stream.Name}
-		delete(silent, k)
-		return !shown[k]
+		if _, has := answered[k]; !has {
+			return true
+		}
+		answered[k] = true
+		return false
 	})
-	for k := range silent {
-		all = append(all, negotiate.Announcement{BootID: k.BootID, Stream: negotiate.StreamInfo{Name: k.Stream}})
-	}
-	if err != nil && len(all) == 0 && wait.Err() == nil && !errors.Is(err, zenoh.ErrNotConnected) {
-		return nil, fmt.Errorf("asking for streams: %w", err)
+	for k, has := range answered {
+		if !has {
+			all = append(all, negotiate.Announcement{BootID: k.BootID, Stream: negotiate.StreamInfo{Name: k.Stream}})
+		}
 	}
 	slices.SortFunc(all, func(a, b negotiate.Announcement) int {
 		return cmp.Or(strings.Compare(a.Host, b.Host), strings.Compare(a.BootID, b.BootID),
@@ -100,7 +118,7 @@ func announced(ctx context.Context, s session, key string, o *options) ([]negoti
 	})
 	return slices.CompactFunc(all, func(a, b negotiate.Announcement) bool {
 		return a.BootID == b.BootID && a.Stream.Name == b.Stream.Name && a.Session == b.Session
-	}), nil
+	})
 }
 
 // readAnnouncement holds an answer against the key that it came under.

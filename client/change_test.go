@@ -336,6 +336,19 @@ func TestAnnounced(t *testing.T) {
 	n.nothing()
 }
 
+// Somebody who leaves the question for tokens without an end does not keep the
+// answers from being asked for.
+func TestAnnouncedInSpiteOfOthers(t *testing.T) {
+	n := newRouter(t)
+	n.announce(place{"robot", "aaaaaaaa-0001"}, "test/color", nil)
+	n.late = make(chan struct{})
+	all, err := Announced(bounded(t), quiet(), n.option())
+	if err != nil || len(all) != 1 || all[0].Host != "robot" {
+		t.Errorf("%+v, %v", all, err)
+	}
+	n.nothing()
+}
+
 func TestSplitHost(t *testing.T) {
 	for in, want := range map[string][2]string{
 		"a/b": {"", "a/b"}, "h:a/b": {"h", "a/b"}, "/a:b/c": {"", "/a:b/c"}, ":a/b": {"", ":a/b"}, "a/b:c": {"", "a/b:c"}, "h": {"", "h"}, "h:x": {"h", "x"},

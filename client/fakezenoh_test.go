@@ -34,6 +34,7 @@ type router struct {
 	history        []zenoh.Sample  // answers every query of a cache
 	answered       []string        // selectors of caches
 	announced      []zenoh.Sample  // answers who asks for streams
+	late           chan struct{}   // not nil: who asks for tokens waits until it is closed, as by a question for streams
 }
 
 type registration struct {
@@ -95,7 +96,16 @@ func (n *router) Watch(key string, f func(string, bool)) (io.Closer, error) {
 	return r, err
 }
 
-func (n *router) Tokens(_ context.Context, key string) ([]string, error) {
+func (n *router) Tokens(ctx context.Context, key string) ([]string, error) {
+	n.mu.Lock()
+	late := n.late
+	n.mu.Unlock()
+	if late != nil {
+		select {
+		case <-late:
+		case <-ctx.Done():
+		}
+	}
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.down != nil {
@@ -110,13 +120,19 @@ func (n *router) Tokens(_ context.Context, key string) ([]string, error) {
 	return out, nil
 }
 
-func (n *router) Get(_ context.Context, selector string, f func(zenoh.Sample)) error {
+func (n *router) Get(ctx context.Context, selector string, f func(zenoh.Sample)) error {
 	n.mu.Lock()
 	history, announced, down := n.history, n.announced, n.down
 	n.mu.Unlock()
 	if key, parameters, _ := strings.Cut(selector, "?"); strings.HasPrefix(key, "camd/") {
 		if negotiate.AskedFrom(parameters) != here().boot {
 			n.t.Errorf("asked with %q", parameters)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
+		}
+		if n.late != nil {
+			close(n.late)
 		}
 		for _, s := range announced {
 			if down == nil && keyexpr.Intersects(key, s.Key) {

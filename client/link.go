@@ -92,6 +92,19 @@ func (ls *links) join(ctx context.Context, o *options) (*link, error) {
 	return l, nil
 }
 
+// connected is join for who asks at once: it also fails where nobody is there.
+func (ls *links) connected(ctx context.Context, o *options) (*link, error) {
+	l, err := ls.join(ctx, o)
+	if err != nil {
+		return nil, err
+	}
+	if err := l.connected(); err != nil {
+		l.leave()
+		return nil, err
+	}
+	return l, nil
+}
+
 // opened is the session, nil before it is open.
 func (l *link) opened() session {
 	l.mu.Lock()

@@ -213,14 +213,14 @@ func (s *Subscription) take(e *epoch) (Frame, error) {
 		return Frame{}, nil
 	}
 	h.epoch, h.geometry, h.session, h.number = e, e.info.Geometry, e.session, e.view.Layout().Epoch
-	if o := e.origin(&h.lease.Meta); !s.newer(o) {
+	o := e.origin(&h.lease.Meta)
+	if !s.newer(o) {
 		// It came by another way before. Whether the daemon skipped a newer one
 		// meanwhile does not matter: with the next one it looks again.
 		e.view.Release(h.lease.Word)
 		return Frame{}, nil
-	} else {
-		s.last = o
 	}
+	s.last = o
 	h.message = h.lease.Meta.Bytes
 	e.users++
 	e.held++

@@ -193,13 +193,13 @@ func (s *Subscription) takeTopic() Frame {
 	if !a.full {
 		return Frame{}
 	}
-	if o := s.topic.origin(&a.meta); !s.newer(o) {
+	o := s.topic.origin(&a.meta)
+	if !s.newer(o) {
 		a.sample.Release()
 		*a = arrival{}
 		return Frame{}
-	} else {
-		s.last = o
 	}
+	s.last = o
 	h := s.free[len(s.free)-1]
 	h.epoch, h.sample, h.lease.Data, h.lease.Meta = nil, a.sample, a.data, a.meta
 	h.geometry, h.session, h.number, h.message = a.geometry, a.session, a.epoch, a.message

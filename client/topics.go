@@ -47,14 +47,11 @@ func Topics(ctx context.Context, opts ...Option) ([]Topic, error) {
 	if err != nil {
 		return nil, err
 	}
-	l, err := process.join(ctx, &o)
+	l, err := process.connected(ctx, &o)
 	if err != nil {
 		return nil, err
 	}
 	defer l.leave()
-	if err := l.connected(); err != nil {
-		return nil, err
-	}
 	key := allTokens
 	if known {
 		key = graph.TokenPattern(domain)
