@@ -8,11 +8,21 @@
  * of a GPU come back through a stream of this program.
  *
  *     cc reader.c camd.c -o reader && ./reader front/color --verify
+ *
+ * By cuda where camd has the frames on a GPU that this process sees, else by shm.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
+/* The header may lie beside this file, or this file in the root of a clone. */
+#if defined(__has_include)
+#if !__has_include("camd.h")
+#include "clients/c/camd.h"
+#endif
+#endif
+#ifndef CAMD_H
 #include "camd.h"
+#endif
 
 #include <dlfcn.h>
 #include <poll.h>
@@ -441,6 +451,7 @@ static const char usage[] =
 	"       [--hold-ms N] [--timeout-ms N] [--credit N] [--wake futex|fd] [--async] [--reconnect]\n"
 	"       [--print] [--runtime-dir DIR] [--cuda-library FILE] [--name NAME]\n"
 	"\n"
+	"  --accept      paths that may be taken, the best of them is (cuda,shm)\n"
 	"  --verify      check every frame when it is taken and when it is released\n"
 	"  --async       path cuda: release with camd_release_on, before the work is complete\n"
 	"  --reconnect   when camd goes away, wait for it until --timeout-ms\n"
@@ -536,6 +547,8 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return EXIT_USAGE;
 	}
+	if (s.options.accept == 0)
+		s.options.accept = CAMD_CUDA | CAMD_SHM; /* the best that can be had; camd.h's default is shm alone */
 	struct sigaction a;
 	memset(&a, 0, sizeof a);
 	a.sa_handler = stop;

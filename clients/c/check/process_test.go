@@ -154,10 +154,10 @@ func startDaemon(t testing.TB, env []string, dir string, args ...string) *proces
 	return p
 }
 
-// startReader runs the example against a daemon.
+// startReader runs the example against a daemon; by shm, if nothing else is said.
 func startReader(t testing.TB, env []string, dir string, args ...string) *process {
 	t.Helper()
-	return start(t, env, programs(t).reader, append([]string{"test/color", "--runtime-dir", dir, "--timeout-ms", "20000"}, args...)...)
+	return start(t, env, programs(t).reader, append([]string{"test/color", "--runtime-dir", dir, "--timeout-ms", "20000", "--accept", "shm"}, args...)...)
 }
 
 // summary is the last line of the example.

@@ -24,7 +24,7 @@ func TestFramesAreWhole(t *testing.T) {
 	} {
 		readers = append(readers, startReader(t, nil, dir, append(args, "--verify")...))
 	}
-	nv := start(t, nil, programs(t).reader, "nv/color", "--runtime-dir", dir, "--verify", "--count", "100", "--timeout-ms", "20000")
+	nv := start(t, nil, programs(t).reader, "nv/color", "--runtime-dir", dir, "--verify", "--accept", "shm", "--count", "100", "--timeout-ms", "20000")
 	for i, p := range append(readers, nv) {
 		if code := p.wait(); code != 0 {
 			t.Errorf("reader %d: exit code %d", i, code)
