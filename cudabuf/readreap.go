@@ -132,16 +132,18 @@ func (p *Reaper) close(r *reading) error {
 			r.unknown = true
 		}
 	}
+	if len(r.streams) == 0 {
+		p.finish(r)
+		p.mu.Lock()
+		p.stats.Open-- // only now: Close waits for what the lease does, too
+		p.mu.Unlock()
+		signal(p.wake) // the last one, perhaps
+		return nil
+	}
 	p.mu.Lock()
 	p.stats.Open--
 	if err != nil {
 		p.stats.Failed++
-	}
-	if len(r.streams) == 0 {
-		p.mu.Unlock()
-		p.finish(r)
-		signal(p.wake) // the last one, perhaps
-		return nil
 	}
 	p.stats.Waiting++
 	p.incoming = append(p.incoming, r)

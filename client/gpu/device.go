@@ -30,7 +30,8 @@ type Device struct {
 
 	mu     sync.Mutex
 	engine *engine // nil until the GPU is needed
-	subs   int     // open subscriptions
+	subs   int     // open subscriptions of Subscribe
+	mapped int     // memories that are imported
 	closed bool
 	rings  []*hostRing
 }
@@ -227,15 +228,18 @@ func pause(began time.Time) {
 
 // Close ends the use of the GPU: streams of NewStream are destroyed and the
 // context is let go of. It fails with ErrInUse, and does nothing, while there are
-// subscriptions, and with ErrLost if the GPU failed.
+// subscriptions, also those of client.WithDevice, and with ErrLost if the GPU
+// failed.
 func (d *Device) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	if d.closed {
 		return nil
 	}
-	if d.subs > 0 {
-		err := fmt.Errorf("%w: %d subscriptions of the device are open", ErrInUse, d.subs)
+	// Memory of subscriptions that package client made, too: what is mapped or
+	// registered can be undone only while there is a context.
+	if d.subs > 0 || d.mapped+len(d.rings) > 0 {
+		err := fmt.Errorf("%w: %d subscriptions of the device are open, %d rings are mapped", ErrInUse, d.subs, d.mapped+len(d.rings))
 		d.log.Error("device closed while it is used", "err", err)
 		return err
 	}

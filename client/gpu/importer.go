@@ -59,7 +59,8 @@ func (d *Device) Import(m *negotiate.Device, fd int) (client.DeviceMemory, error
 	if !e.dev.PosixFD {
 		return nil, because(negotiate.ReasonVMMUnsupported, "%s imports no memory by descriptor", e.dev.Name)
 	}
-	out := &memory{engine: e}
+	d.count(1)
+	out := &memory{device: d, engine: e}
 	err = e.do(func() (err error) {
 		out.memory, err = cudabuf.Import(e.submit, fd, m.Bytes, false)
 		if d := new(driver.Error); errors.As(err, &d) && d.Call == "cuMemSetAccess" && !driver.Sticky(err) {
@@ -69,13 +70,22 @@ func (d *Device) Import(m *negotiate.Device, fd int) (client.DeviceMemory, error
 		return err
 	})
 	if err != nil {
+		d.count(-1)
 		return nil, &Error{reasonOf(err), err}
 	}
 	return out, nil
 }
 
+// count adds to the memories that are mapped.
+func (d *Device) count(n int) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.mapped += n
+}
+
 // memory is an imported ring.
 type memory struct {
+	device *Device
 	engine *engine
 	memory *cudabuf.Memory
 }
@@ -110,9 +120,11 @@ func (m *memory) ReadAt(dst []byte, offset int64) error {
 	return nil
 }
 
-// Close implements client.DeviceMemory.
+// Close implements client.DeviceMemory. It is called once.
 func (m *memory) Close() error {
-	return m.engine.do(func() error { return m.memory.Close(m.engine.submit) })
+	err := m.engine.do(func() error { return m.memory.Close(m.engine.submit) })
+	m.device.count(-1)
+	return err
 }
 
 // hostRing is a ring in host memory that frames may be uploaded from.
@@ -138,21 +150,21 @@ func (d *Device) RegisterHost(memory []byte) (io.Closer, error) {
 
 // Close ends the registration. Uploads out of the memory are complete.
 func (r *hostRing) Close() error {
-	d := r.device
-	d.mu.Lock()
-	if i := slices.Index(d.rings, r); i >= 0 {
-		d.rings = slices.Delete(d.rings, i, i+1)
-	}
-	d.mu.Unlock()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.closed = true
-	if r.pinned == nil {
-		return nil
+	var err error
+	if e := r.pinned; e != nil {
+		r.pinned = nil
+		err = e.do(func() error { return e.submit.HostUnregister(r.memory) })
 	}
-	e := r.pinned
-	r.pinned = nil
-	return e.do(func() error { return e.submit.HostUnregister(r.memory) })
+	d := r.device // which is not closed before this
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if i := slices.Index(d.rings, r); i >= 0 {
+		d.rings = slices.Delete(d.rings, i, i+1)
+	}
+	return err
 }
 
 // registered reports whether data lies in memory that the driver knows. The

@@ -39,7 +39,9 @@ type Subscription struct {
 	free   []*held
 	counts Counts
 	used   *use // nil until a frame is used on the GPU
-	over   bool
+
+	closeMu sync.Mutex // one at a time closes
+	over    bool       // guarded by closeMu
 
 	jobMu sync.Mutex // one at a time queues
 	job   job
@@ -200,12 +202,14 @@ func (s *Subscription) Stats() client.Stats { return s.sub.Stats() }
 // GPU did.
 func (s *Subscription) Close() error {
 	err := s.sub.Close()
-	s.mu.Lock()
-	u, open, over := s.used, s.counts.Open, s.over
-	s.mu.Unlock()
-	if over {
+	s.closeMu.Lock()
+	defer s.closeMu.Unlock()
+	if s.over {
 		return err
 	}
+	s.mu.Lock()
+	u := s.used
+	s.mu.Unlock()
 	if u != nil {
 		late := u.engine.note(u.reaper.Close())
 		err = errors.Join(err, late)
@@ -213,13 +217,13 @@ func (s *Subscription) Close() error {
 			return err
 		}
 	}
+	s.mu.Lock()
+	all, open := s.all, s.counts.Open
+	s.mu.Unlock()
 	if open > 0 {
 		return errors.Join(err, fmt.Errorf("%w: %d frames were not released", ErrInUse, open))
 	}
-	s.mu.Lock()
-	all := s.all
-	s.over, s.all, s.free = true, nil, nil
-	s.mu.Unlock()
+	s.over = true
 	if u != nil {
 		err = errors.Join(err, u.engine.do(func() error { return s.dispose(u, all) }))
 		if lost := u.engine.failed(); lost != nil {
