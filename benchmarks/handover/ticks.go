@@ -6,6 +6,8 @@ package main
 import (
 	"strconv"
 	"strings"
+
+	machine "github.com/seed-3c7e7623/camd/internal/bench"
 )
 
 // ticks is the first line of /proc/stat (proc(5)), in USER_HZ.
@@ -14,7 +16,7 @@ type ticks struct {
 	stolen uint64 // the hypervisor ran something else
 }
 
-func readTicks() ticks { return parseTicks(firstLine("/proc/stat")) }
+func readTicks() ticks { return parseTicks(machine.FirstLine("/proc/stat")) }
 
 func parseTicks(line string) ticks {
 	const steal = 8 // field, after the word cpu: user nice system idle iowait irq softirq steal

@@ -17,7 +17,7 @@ func (r *run) distribution(size int) (*plot.Plot, error) {
 	if size > 0 {
 		title = fmt.Sprintf("From ready to usable: payload of %s", bytesText(size))
 	}
-	p := newPlot(title, "time from ready to usable in µs", "frames that were usable by then in %")
+	p := newPlot(r.title(title), "time from ready to usable in µs", "frames that were usable by then in %")
 	p.Legend.Top = false
 	p.Legend.Left = false
 	p.Legend.XOffs, p.Legend.YOffs = -4*p.Legend.XOffs, -2*p.Legend.YOffs

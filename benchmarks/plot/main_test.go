@@ -95,6 +95,9 @@ func TestPicturesOfARun(t *testing.T) {
 		{"bench", map[string][]string{
 			"distribution": {"front/color", "time from ready to usable in µs", "frames that were usable by then in %", "shm, 40 frames", "cpu, 40 frames", "cuda (NOT VALID), 36 frames", "100"},
 		}},
+		{"gpu", map[string][]string{
+			"distribution": {"front/color, on a SIMULATED GPU", "cuda, 40 frames", "shm, 40 frames", "cpu (host memory), 40 frames"},
+		}},
 		{"sweep", map[string][]string{
 			"latency-over-size":    {"payload in bytes", "time from ready to usable in µs", "shm", "cpu", "floor: memory and futex", "floor: socket", "8 B", "4.096 kB", "4.096 MB", "10000"},
 			"read-over-size":       {"payload in bytes", "time from ready to read in µs", "floor: socket"},

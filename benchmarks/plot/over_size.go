@@ -16,7 +16,7 @@ import (
 // overSize is the median over the payload, a line for each backend and floor,
 // with a bar up to the 99th percentile. It is nil if there is nothing to draw.
 func (r *run) overSize(until string, values func(*phase) []float64) (*plot.Plot, error) {
-	p := newPlot("From ready to "+until+": median, and bar to p99", "payload in bytes", "time from ready to "+until+" in µs")
+	p := newPlot(r.title("From ready to "+until+": median, and bar to p99"), "payload in bytes", "time from ready to "+until+" in µs")
 	low, high := 0.0, 0.0
 	n := 0
 	for _, name := range r.backends() {

@@ -17,11 +17,13 @@ import (
 
 // run is what pictures show of a run.
 type run struct {
-	ID      string  `json:"run_id"`
-	Command string  `json:"command"`
-	Stream  string  `json:"stream"`
-	Phases  []phase `json:"phases"`
-	Host    struct {
+	ID      string `json:"run_id"`
+	Command string `json:"command"`
+	Stream  string `json:"stream"`
+	// Simulated runs had no GPU, only a driver that does as if.
+	Simulated bool    `json:"simulated"`
+	Phases    []phase `json:"phases"`
+	Host      struct {
 		CPU    string `json:"cpu"`
 		Kernel string `json:"kernel"`
 	} `json:"host"`
@@ -34,6 +36,9 @@ type phase struct {
 	Floor   bool   `json:"floor"`
 	Size    int    `json:"payload_bytes"`
 	Valid   bool   `json:"valid"`
+	// UsableOn is "gpu" where frames ended in memory of one, "host" where they were
+	// to and could not, else empty.
+	UsableOn string `json:"usable_on"`
 
 	usable []float64 // ready to usable
 	read   []float64 // ready to read, where that was measured
@@ -109,6 +114,20 @@ func (r *run) readSamples(in io.Reader) error {
 	return nil
 }
 
+// title is text, with what must not be overlooked.
+func (r *run) title(text string) string {
+	where := ""
+	for i := range r.Phases {
+		if r.Phases[i].UsableOn == "gpu" {
+			where = ", on the GPU"
+		}
+	}
+	if r.Simulated {
+		where = ", on a SIMULATED GPU"
+	}
+	return text + where
+}
+
 // micro is at least a nanosecond: a logarithmic axis has no 0.
 func micro(nanos int64) float64 { return float64(max(nanos, 1)) / 1000 }
 
@@ -126,6 +145,9 @@ func (p *phase) label() string {
 		text = "floor: memory and futex"
 	case "floor_tcp":
 		text = "floor: socket"
+	}
+	if p.UsableOn == "host" {
+		text += " (host memory)"
 	}
 	if !p.Valid {
 		text += " (NOT VALID)"

@@ -34,9 +34,9 @@ func ReadHost() Host {
 	h := Host{
 		Arch: runtime.GOARCH, Cores: runtime.NumCPU(),
 		CPU:         cpuModel("/proc/cpuinfo"),
-		Governor:    firstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
-		ClockSource: firstLine("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
-		LoadBefore:  firstLine("/proc/loadavg"),
+		Governor:    FirstLine("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+		ClockSource: FirstLine("/sys/devices/system/clocksource/clocksource0/current_clocksource"),
+		LoadBefore:  FirstLine("/proc/loadavg"),
 	}
 	h.GPU, h.GPUDriver = nvidia("/proc/driver/nvidia")
 	var u unix.Utsname
@@ -46,7 +46,9 @@ func ReadHost() Host {
 	return h
 }
 
-func firstLine(path string) string {
+// FirstLine is that of a small file such as /proc/loadavg, "" if it cannot be
+// read.
+func FirstLine(path string) string {
 	b, err := os.ReadFile(path)
 	if err != nil {
 		return ""
@@ -83,7 +85,7 @@ func valueIn(path string, keys ...string) string {
 // nvidia reads what the kernel module of NVIDIA says of itself and of its
 // devices.
 func nvidia(root string) (gpus, driver string) {
-	driver = firstLine(filepath.Join(root, "version"))
+	driver = FirstLine(filepath.Join(root, "version"))
 	driver = strings.TrimSpace(strings.TrimPrefix(driver, "NVRM version:"))
 	// A pattern that is well-formed cannot fail.
 	files, _ := filepath.Glob(filepath.Join(root, "gpus", "*", "information"))

@@ -127,7 +127,7 @@ func (run *Run) Add(r *Result) {
 // End notes that nothing more comes.
 func (run *Run) End(interrupted bool) {
 	run.Meta.Ended, run.Meta.Interrupted = time.Now(), interrupted
-	run.Meta.Host.LoadAfter = firstLine("/proc/loadavg")
+	run.Meta.Host.LoadAfter = FirstLine("/proc/loadavg")
 }
 
 // Rows are those of all phases.
