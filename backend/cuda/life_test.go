@@ -67,6 +67,19 @@ func TestNothingWithoutSubscribers(t *testing.T) {
 		a.leave()
 		rg.publish()
 		b.leave()
+		select {
+		case <-rg.last.done:
+		default:
+			t.Error("the last one has left, and the GPU does not have everything back")
+		}
+		select { // what was there before it stopped
+		case <-rg.last.wake:
+		default:
+		}
+		rg.publish()
+		if len(rg.last.wake) != 0 {
+			t.Error("frames are told to an upload that has stopped")
+		}
 		empty("after the last")
 	}
 	rg.gone()

@@ -6,6 +6,7 @@ package cuda
 import (
 	"runtime"
 	"testing"
+	"time"
 
 	"github.com/seed-3c7e7623/camd/cudabuf/driver/sim"
 	"github.com/seed-3c7e7623/camd/frame"
@@ -99,6 +100,32 @@ func TestNewestWins(t *testing.T) {
 	s := rg.Status()
 	if s.Superseded == 0 || s.Frames+s.Superseded != 2000 || s.NoSlot != 0 {
 		t.Errorf("of 2000 frames: %+v", s)
+	}
+	p.leave()
+	rg.gone()
+}
+
+// The camera does not write into a frame while the GPU fetches it, however many
+// come meanwhile.
+func TestHostFrameIsHeld(t *testing.T) {
+	if !alone.Run(t) {
+		return
+	}
+	rg := newRig(t, sim.Options{Delay: sim.Uniform, DelayMicros: 1000}, Options{})
+	rg.newRing(frame.Mono8)
+	p := rg.join(hello())
+	for range 20 {
+		var l ring.Lease
+		for end := soon(); ; {
+			rg.publish()
+			if ok, err := p.view.Take(&l); ok {
+				break
+			} else if err != nil || time.Now().After(end) {
+				t.Fatalf("no frame comes: %v", err)
+			}
+		}
+		p.check(l)
+		p.view.Release(l.Word)
 	}
 	p.leave()
 	rg.gone()

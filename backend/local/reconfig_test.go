@@ -6,6 +6,7 @@ package local
 import (
 	"errors"
 	"os"
+	"runtime"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -24,17 +25,27 @@ import (
 // memory of its ring, so there is one at a time.
 func TestOneReconfigUntilItsAck(t *testing.T) {
 	rg := newRig(t)
-	rg.publish(rg.newRing(nil))
+	old := rg.newRing(nil)
+	rg.publish(old)
 	p := rg.join(negotiate.Hello{})
 	l := p.take()
 	p.view.Release(l.Word)
-	rg.newRing(nil)
+	announced := rg.newRing(nil)
+	if _, err := old.Acquire(); !errors.Is(err, ring.ErrRetired) || !p.view.Retired() {
+		t.Errorf("an epoch that is over is not retired: %v", err)
+	}
 	first := p.reconfigured()
+	p.acknowledge(99) // of none
+	p.send(&negotiate.Message{Type: negotiate.TypeKick})
+	for end := soon(); old.Stats().Kicks+announced.Stats().Kicks == 0; runtime.Gosched() {
+		if time.Now().After(end) {
+			t.Fatal("the answer was not read")
+		}
+	}
 	var newest *ring.Ring
 	for range 5 {
 		newest = rg.newRing(nil)
 	}
-	p.acknowledge(99)    // of none
 	p.acknowledge(first) // of an epoch that is over
 	second := p.reconfigured()
 	if first != 2 || second != 7 {

@@ -152,7 +152,7 @@ func TestEachIsNoticed(t *testing.T) {
 			switch {
 			case err == nil:
 				t.Errorf("%s of %s notices nothing:\n%s", m.test, m.pkg, tail(out))
-			case !noticed.MatchString(out):
+			case !noticed.MatchString(out) || unbuilt.MatchString(out):
 				t.Errorf("%s of %s was not run: %v\n%s", m.test, m.pkg, err, tail(out))
 			case which != "":
 				t.Logf("noticed in %v: %s", time.Since(began).Round(100*time.Millisecond), firstFailure(out))
@@ -177,6 +177,9 @@ func TestEachIsNoticed(t *testing.T) {
 
 // noticed is in the output of a test that failed, not of one that did not begin.
 var noticed = regexp.MustCompile(`(?m)^\s*--- FAIL|^panic: |^fatal error: |^unexpected fault|found unexpected goroutines|FAIL\s+\S+\s+[0-9.]+s`)
+
+// unbuilt is in that of one whose subject could not be compiled.
+var unbuilt = regexp.MustCompile(`\[(build|setup) failed\]|cc -std=`)
 
 // run runs the test on this text of the file, nil: as it is.
 func (m mutant) run(t *testing.T, text []byte) (string, error) {

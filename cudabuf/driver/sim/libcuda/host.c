@@ -161,6 +161,14 @@ API cuMemHostRegister_v2(void *p, size_t bytes, unsigned flags) {
 
 API cuMemHostUnregister(void *p) {
 	CALL(NEED_CONTEXT_EVEN_LOST);
+	u64 bytes = 0;
+	lock();
+	for (struct pinned *o = pinned; o; o = o->next)
+		if (o->address == (u64)(uintptr_t)p && !o->made)
+			bytes = o->bytes;
+	unlock();
+	if (bytes && !protection((u64)(uintptr_t)p, bytes))
+		report("S9", __func__, "%llu bytes at %p were unmapped before their registration is taken back", (unsigned long long)bytes, p);
 	if (unpin((u64)(uintptr_t)p, false, HOST_NOT_REGISTERED)) {
 		report("S9", __func__, "no registration begins at %p", p);
 		return HOST_NOT_REGISTERED;
