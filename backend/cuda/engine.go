@@ -27,7 +27,10 @@ type Options struct {
 	// Users beyond root and the daemon's own may have device memory. Who has it
 	// can also write it: a GPU maps it so for whoever asks (CUDA, cuMemSetAccess).
 	Users []int
-	Log   *slog.Logger
+	// RingBytes bounds the device ring of a stream, but for one subscriber there
+	// always is room; 0 = no bound.
+	RingBytes int64
+	Log       *slog.Logger
 }
 
 // again is how often a GPU that was not ready is asked for anew.

@@ -47,7 +47,7 @@ func (u *uploader) fill(e *epoch) error {
 		return err
 	}
 	// A GPU that is nearly full may have room for fewer readers.
-	for readers := b.rings.Readers; ; readers /= 2 {
+	for readers := b.readers(e.host); ; readers /= 2 {
 		if e.ring, err = cudabuf.NewRing(t, b.config(e.host, readers)); err == nil {
 			break
 		}
@@ -87,9 +87,24 @@ func (u *uploader) register(e *epoch) {
 	e.registered = true
 }
 
+// readers is for how many subscribers a device ring is made: memory of a GPU is
+// dear, and most streams have fewer there than they may have.
+func (b *Backend) readers(host *ring.Ring) int {
+	n, bound := b.rings.Readers, b.engine.o.RingBytes
+	for bound > 0 && n > 1 && int64(b.slots(n))*host.Layout().StrideBytes > bound {
+		n--
+	}
+	return n
+}
+
+// slots is how many a device ring for so many subscribers has.
+func (b *Backend) slots(readers int) int {
+	return min(ring.SlotsFor(1, readers, b.DefaultCredit), ring.MaxSlots)
+}
+
 // config is that of the device ring beside a host ring.
 func (b *Backend) config(host *ring.Ring, readers int) ring.Config {
-	slots := min(ring.SlotsFor(1, readers, b.DefaultCredit), ring.MaxSlots)
+	slots := b.slots(readers)
 	return ring.Config{
 		Name: b.Stream, Session: b.Session, Epoch: host.Epoch(), Geometry: host.Geometry(),
 		Slots: slots, MaxReaders: readers, Budget: slots - ring.SlotsFor(1, 0, 0),

@@ -4,6 +4,7 @@
 package cuda
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -72,17 +73,15 @@ func (u *uploader) wait(ctx context.Context, source func() *ring.Ring) error {
 		switch {
 		case want == nil:
 			return ring.ErrRetired
-		case err != nil:
-			return err
 		case settled == want:
-			return nil
+			return err
 		}
 		select {
 		case <-changed:
 		case <-ctx.Done():
 			return context.Cause(ctx)
-		case <-u.done:
-			return errStopped
+		case <-u.done: // it could not begin
+			return cmp.Or(err, errStopped)
 		case <-limit.C:
 			return fmt.Errorf("%w: no device ring within %v", errSlow, setupTimeout)
 		}
@@ -254,7 +253,9 @@ func (u *uploader) step() bool {
 func (u *uploader) upload(e *epoch) error {
 	h, err := e.writer.Begin()
 	if err != nil {
-		u.b.counts.noSlot.Add(1)
+		if errors.Is(err, ring.ErrNoSlot) {
+			u.b.counts.noSlot.Add(1)
+		}
 		return err
 	}
 	u.busy.Store(linux.Monotonic())

@@ -20,15 +20,17 @@ type CUDA struct {
 	Library Path // of the driver, a file or its folder; "" = the usual places
 	Device  GPU
 	Users   UIDs // that may have device memory, besides root and the daemon's own
+	RingMiB MiB  // bound of a stream's ring there; 0 = none
 }
 
-func usualCUDA() CUDA { return CUDA{Enabled: EnabledAuto} }
+func usualCUDA() CUDA { return CUDA{Enabled: EnabledAuto, RingMiB: 512} }
 
 // Daemon is that for the daemon.
 func (c CUDA) Daemon() *daemon.GPU {
 	return &daemon.GPU{
 		Options: cuda.Options{
 			Off: c.Enabled == EnabledNo, Library: c.Library.name(), Device: string(c.Device), Users: c.Users,
+			RingBytes: int64(c.RingMiB) << 20,
 		},
 		Expected: c.Enabled == EnabledYes,
 	}
@@ -48,6 +50,24 @@ func (g *GPU) Set(text string) error {
 		}
 	}
 	*g = GPU(text)
+	return nil
+}
+
+// MiB is an amount of memory in units of 2^20 bytes.
+type MiB int
+
+// maxMiB is 1 TiB.
+const maxMiB = 1 << 20
+
+func (m *MiB) String() string { return strconv.Itoa(int(*m)) }
+
+// Set reads a whole number.
+func (m *MiB) Set(text string) error {
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 || n > maxMiB {
+		return fmt.Errorf("%q: want a whole number of MiB, 0 to %d", text, maxMiB)
+	}
+	*m = MiB(n)
 	return nil
 }
 

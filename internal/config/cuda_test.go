@@ -28,15 +28,15 @@ func TestCUDA(t *testing.T) {
 		in   Input
 		want daemon.GPU
 	}{
-		{"nothing said", Input{}, daemon.GPU{}},
-		{"off", Input{Set: []string{"cuda.enabled=no"}}, daemon.GPU{Options: cuda.Options{Off: true}}},
-		{"expected", Input{Environ: []string{"CAMD_CUDA_ENABLED=true", "CAMD_CUDA_DEVICE=1"}}, daemon.GPU{Options: cuda.Options{Device: "1"}, Expected: true}},
+		{"nothing said", Input{}, daemon.GPU{Options: cuda.Options{RingBytes: 512 << 20}}},
+		{"off", Input{Set: []string{"cuda.enabled=no"}}, daemon.GPU{Options: cuda.Options{Off: true, RingBytes: 512 << 20}}},
+		{"expected", Input{Environ: []string{"CAMD_CUDA_ENABLED=true", "CAMD_CUDA_DEVICE=1"}}, daemon.GPU{Options: cuda.Options{Device: "1", RingBytes: 512 << 20}, Expected: true}},
 		{
 			"all",
-			Input{Name: "x.yaml", Data: []byte("cuda: {library: file://" + file + ", device: " + uuid + ", users: [root, 1000]}\n")},
-			daemon.GPU{Options: cuda.Options{Library: file, Device: uuid, Users: []int{0, 1000}}},
+			Input{Name: "x.yaml", Data: []byte("cuda: {library: file://" + file + ", device: " + uuid + ", users: [root, 1000], ring_mib: 100}\n")},
+			daemon.GPU{Options: cuda.Options{Library: file, Device: uuid, Users: []int{0, 1000}, RingBytes: 100 << 20}},
 		},
-		{"a name for the loader", Input{Set: []string{"cuda.library=libcuda.so.1"}}, daemon.GPU{Options: cuda.Options{Library: "libcuda.so.1"}}},
+		{"a name for the loader", Input{Set: []string{"cuda.library=libcuda.so.1", "cuda.ring_mib=0"}}, daemon.GPU{Options: cuda.Options{Library: "libcuda.so.1"}}},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			cfg := load(t, c.in)
@@ -58,6 +58,8 @@ func TestCUDARefused(t *testing.T) {
 		"cuda.device=01":                           "number from 0",
 		"cuda.device=4294967296":                   "number from 0",
 		"cuda.users=nobody-of-this-name":           "no user has this name",
+		"cuda.ring_mib=-1":                         "MiB",
+		"cuda.ring_mib=2GB":                        "MiB",
 		"cuda.librari=x":                           "did you mean library",
 		"cuda.library=/nonexistent/libcuda.so.1":   "no such file",
 		"cuda.enabled=true,cuda.library=./nothing": "auto, true, false",

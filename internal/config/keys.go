@@ -24,6 +24,7 @@ const (
 	keyCUDALibrary = "cuda.library"
 	keyCUDADevice  = "cuda.device"
 	keyCUDAUsers   = "cuda.users"
+	keyCUDARingMiB = "cuda.ring_mib"
 
 	keyZenohEnabled  = "zenoh.enabled"
 	keyZenohConfig   = "zenoh.config"
@@ -67,7 +68,7 @@ const mainStream = "color"
 func daemonKeys() []string {
 	return []string{
 		keyRuntimeDir, keyAllowUIDs, keyLogLevel, keyLogFormat,
-		keyCUDAEnabled, keyCUDALibrary, keyCUDADevice, keyCUDAUsers,
+		keyCUDAEnabled, keyCUDALibrary, keyCUDADevice, keyCUDAUsers, keyCUDARingMiB,
 		keyZenohEnabled, keyZenohConfig, keyZenohOverride, keyZenohMode, keyZenohConnect, keyZenohListen,
 		keyAccessPublish, keyAccessAnnounce, keyAccessAnswer, keyAccessAccept,
 		keyROSEnabled, keyROSDomain, keyROSNamespace, keyROSDiagnostics, keyROSAnyHash, keyROSEnclave,

@@ -244,7 +244,7 @@ func (l *loader) daemon() {
 	values := map[string]value{
 		keyRuntimeDir: &l.cfg.RuntimeDir, keyAllowUIDs: &l.cfg.AllowUIDs,
 		keyLogLevel: &l.cfg.LogLevel, keyLogFormat: &l.cfg.LogFormat,
-		keyCUDAEnabled: &g.Enabled, keyCUDALibrary: &g.Library, keyCUDADevice: &g.Device, keyCUDAUsers: &g.Users,
+		keyCUDAEnabled: &g.Enabled, keyCUDALibrary: &g.Library, keyCUDADevice: &g.Device, keyCUDAUsers: &g.Users, keyCUDARingMiB: &g.RingMiB,
 		keyZenohEnabled: &z.Enabled, keyZenohMode: &z.Mode, keyZenohConnect: &z.Connect, keyZenohListen: &z.Listen,
 		keyZenohConfig: &z.Config, keyZenohOverride: &z.Override,
 		keyAccessPublish: &z.Access.Publish, keyAccessAnnounce: &z.Access.Announce, keyAccessAnswer: &z.Access.Answer, keyAccessAccept: &z.Access.Accept,
