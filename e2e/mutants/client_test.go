@@ -103,7 +103,15 @@ var clientMutants = []mutant{
 	},
 	{
 		what: "a device that is used is not closed", file: "client/gpu/device.go", pkg: "client/gpu", test: "TestMisuse",
-		from: "if d.subs > 0 {", to: "if false {",
+		from: "if d.subs > 0 || d.mapped+len(d.rings) > 0 {", to: "if false {",
+	},
+	{
+		what: "a device is not closed below memory that is mapped", file: "client/gpu/device.go", pkg: "client/gpu", test: "TestCloseBelowPlainSubscriptions",
+		from: "if d.subs > 0 || d.mapped+len(d.rings) > 0 {", to: "if d.subs > 0 {",
+	},
+	{
+		what: "a subscription is closed once", file: "client/gpu/subscription.go", pkg: "client/gpu", test: "TestCloseAtOnce",
+		from: "\ts.over = true\n", to: "",
 	},
 	{
 		what: "a GPU that was lost is not used on", file: "client/gpu/importer.go", pkg: "client/gpu", test: "TestLost",
