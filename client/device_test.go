@@ -432,7 +432,7 @@ func TestDeviceReconfigThatCannotBe(t *testing.T) {
 			events := newTold()
 			s := f.subscribed(WithDevice(g), eager, events.option())
 			events.wait(t, EventDisconnected, "lost")
-			events.wait(t, EventConnected, "by cuda")
+			events.wait(t, EventConnected, "by cuda (futex, on fake "+fakeUUID+")")
 			wantDevice(t, s, g, f.publishTo(there.Load())).Release()
 			if n, _ := g.uses(); n != 1 {
 				t.Errorf("%d memories are imported", n)

@@ -40,7 +40,7 @@ func (cn *connection) begin(s *Subscription) {
 	s.path, s.info = cn.path, cn.first.info
 	s.mu.Unlock()
 	signal(s.changed)
-	text := fmt.Sprintf("%s by %s (%s), %v", s.stream, cn.path.Backend, cn.path.Wake, cn.first.info.Geometry)
+	text := fmt.Sprintf("%s by %s (%s), %v", s.stream, cn.path.Backend, cn.path.Over(s.stream), cn.first.info.Geometry)
 	s.opts.log.Debug("subscribed", "stream", s.stream, "backend", cn.path.Backend, "dir", cn.dir, "rejected", negotiate.Summary(cn.path.Rejected))
 	s.event(EventConnected, nil, "%s%s", text, notBetter(cn.path))
 }
