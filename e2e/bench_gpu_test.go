@@ -82,9 +82,21 @@ func TestBenchOnGPU(t *testing.T) {
 	t.Parallel()
 	s := startSimulated(t, sim.Options{Delay: sim.Uniform, DelayMicros: 1000}, "test=pattern,320x240@100")
 	s.env = append(s.env, management(t)...)
+	beside := start(t, []with{withEnv(s.env...)}, built.camsub, "hz", "test/color", "--format", "json")
+	s.subscribed(1)
 	out := t.TempDir()
 	p := s.camsub(t, 0, "bench", "test/color", "--phases", "shm,cuda", "--samples", "60", "--warmup", "5", "--touch", "--debug-pixel",
 		"--load-period", "10ms", "--no-plot", "-o", out, "--compat", "zed")
+	beside.interrupt()
+	var other struct {
+		Backend     string
+		Frames      uint64
+		Reconnects  uint64
+		PathChanges uint64 `json:"path_changes"`
+	}
+	if err := json.Unmarshal([]byte(beside.out.String()), &other); err != nil || other.Backend != "shm" || other.Frames < 60 || other.Reconnects+other.PathChanges != 0 {
+		t.Errorf("who subscribed before: %+v, %v", other, err)
+	}
 	m := metaOf(t, out)
 	m.holds(t, 60)
 	if !m.Simulated || !strings.HasPrefix(m.Host.GPU, "SIMULATED") || m.Host.UUID != sim.UUID(0) || len(m.Phases) != 2 ||
