@@ -114,9 +114,20 @@ func (m *Memory) clear(t *driver.Thread) error {
 	}
 	err = t.Memset8(m.base, 0, m.bytes, s)
 	if err == nil {
-		err = t.StreamSync(s)
+		err = Finish(t, s)
 	}
 	return errors.Join(err, t.DestroyStream(s))
+}
+
+// Finish waits for the work of a stream, so that its memory can be given back.
+// Where the driver does not tell of the stream, it waits for all work of the
+// context, and fails all the same.
+func Finish(t *driver.Thread, s driver.Stream) error {
+	err := t.StreamSync(s)
+	if err != nil && !driver.Sticky(err) {
+		return errors.Join(err, t.Sync())
+	}
+	return err
 }
 
 // Export is a new descriptor by which another process can import the memory. It

@@ -74,7 +74,7 @@ func write(t *driver.Thread, dst driver.Ptr, text []byte) error {
 	}
 	err = t.HtoD(dst, src, s)
 	if err == nil {
-		err = t.StreamSync(s)
+		err = Finish(t, s)
 	}
 	return errors.Join(err, t.DestroyStream(s), t.HostFree(src))
 }

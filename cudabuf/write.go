@@ -131,8 +131,13 @@ func (h *WriteHandle) Discard(t *driver.Thread) error {
 		return ErrHandleClosed
 	}
 	if h.queued {
-		if err := t.StreamSync(h.w.stream); err != nil {
+		if err := t.StreamSync(h.w.stream); driver.Sticky(err) {
 			return err
+		} else if err != nil {
+			// Does the driver not tell of the stream, then of the context.
+			if also := t.Sync(); also != nil {
+				return errors.Join(err, also)
+			}
 		}
 	}
 	h.open = false

@@ -97,6 +97,7 @@ func TestEverySetupCallMayFail(t *testing.T) {
 		{"cuMemcpyHtoDAsync_v2:1:1", negotiate.ReasonVMMUnsupported},
 		{"cuMemExportToShareableHandle:1:304", negotiate.ReasonLimit},
 		{"cuEventCreate:1:2", negotiate.ReasonLimit},
+		{"cuStreamSynchronize:1:1", negotiate.ReasonVMMUnsupported},
 	} {
 		t.Run(c.call, func(t *testing.T) {
 			sim.Inject(t, rg.dir, c.call)
@@ -213,6 +214,36 @@ func TestGPULost(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A GPU that takes no frame any more, without a fault that it tells of, counts as
+// lost, because of what failed first.
+func TestNoFrameGetsThrough(t *testing.T) {
+	if !alone.Run(t) {
+		return
+	}
+	rg := newRig(t, sim.Options{}, Options{})
+	rg.newRing(frame.Mono8)
+	p := rg.join(hello())
+	rg.publish()
+	p.view.Release(p.take().Word)
+	// The copy of a frame that failed is waited for by the context, if not otherwise.
+	sim.Inject(t, rg.dir, "cuEventRecord:0:400,cuStreamSynchronize:0:1")
+	for n := range uint64(maxFailures) {
+		rg.publish()
+		until(t, "the failure is counted", func() bool { return rg.Status().Errors > n })
+	}
+	p.receive(negotiate.TypeBye)
+	c := rg.Candidate()
+	if c.Reason != negotiate.ReasonGPULost || !strings.Contains(c.Detail, "10 frames in a row") || !strings.Contains(c.Detail, "cuEventRecord") {
+		t.Errorf("candidate %+v", c)
+	}
+	if s := rg.Status(); s.NoSlot != 0 {
+		t.Errorf("frames without a free slot: %+v", s)
+	}
+	sim.Inject(t, rg.dir, "")
+	p.leave()
+	rg.gone()
 }
 
 // A GPU that does not answer costs its subscribers their path and the camera

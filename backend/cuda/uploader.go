@@ -43,7 +43,8 @@ type uploader struct {
 	thread   *driver.Thread
 	epoch    *epoch
 	lease    ring.Lease
-	failures int
+	failures int   // in a row
+	first    error // of those
 }
 
 func newUploader(b *Backend, before *uploader) *uploader {
@@ -280,11 +281,13 @@ func (u *uploader) upload(e *epoch) error {
 func (u *uploader) failed(err error) {
 	u.b.counts.errors.Add(1)
 	u.failures++
-	if driver.Sticky(err) || u.failures >= maxFailures {
+	switch {
+	case driver.Sticky(err):
 		u.b.engine.lose(err)
-		return
-	}
-	if u.failures == 1 {
+	case u.failures >= maxFailures:
+		u.b.engine.lose(fmt.Errorf("%d frames in a row did not get to the GPU, the first because of: %w", u.failures, u.first))
+	case u.failures == 1:
+		u.first = err // others may only follow from it
 		u.b.Log.Warn("a frame did not get to the GPU", "stream", u.b.Stream, "backend", negotiate.BackendCUDA, "err", err)
 	}
 }

@@ -109,7 +109,7 @@ func (m *memory) ReadAt(dst []byte, offset int64) error {
 		}
 		err = t.DtoH(buffer[:len(dst)], m.memory.Base()+driver.Ptr(offset), m.engine.side)
 		if err == nil {
-			err = t.StreamSync(m.engine.side)
+			err = cudabuf.Finish(t, m.engine.side)
 		}
 		copy(dst, buffer)
 		return errors.Join(err, t.HostFree(buffer))
