@@ -1136,17 +1136,20 @@ static const char *cu_name(int code)
 	return "an error without a name";
 }
 
-/* What libcuda is called, and where it is if the loader does not find it. */
+/* What libcuda is called, and where it is if the loader does not find it: the
+ * places of cudabuf/driver/places.go. */
+#if defined(__aarch64__)
+#define MULTIARCH "/usr/lib/aarch64-linux-gnu"
+#else
+#define MULTIARCH "/usr/lib/x86_64-linux-gnu"
+#endif
 static void *open_library(const char *path, char *detail, size_t size)
 {
 	static const char *const usual[] = {
 		"/usr/lib/wsl/lib/libcuda.so.1", "libcuda.so.1", /* under WSL, Windows' own first */
-#if defined(__aarch64__)
-		"/usr/lib/aarch64-linux-gnu/libcuda.so.1", "/usr/lib/aarch64-linux-gnu/tegra/libcuda.so.1",
-		"/usr/lib/aarch64-linux-gnu/nvidia/libcuda.so.1",
-#else
-		"/usr/lib/x86_64-linux-gnu/libcuda.so.1", "/usr/lib64/libcuda.so.1",
-#endif
+		MULTIARCH "/libcuda.so.1", MULTIARCH "/nvidia/libcuda.so.1", MULTIARCH "/tegra/libcuda.so.1",
+		MULTIARCH "/nvidia/current/libcuda.so.1", "/usr/lib64/libcuda.so.1", "/usr/lib64/nvidia/libcuda.so.1",
+		"/usr/lib/nvidia/libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1", "/run/opengl-driver/lib/libcuda.so.1",
 	};
 	const char *const *names = &path;
 	char in_folder[4096];

@@ -13,7 +13,9 @@ import (
 	"go/parser"
 	"go/token"
 	"go/types"
+	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -127,6 +129,27 @@ func TestGeometryIsThatOfFrame(t *testing.T) {
 	}
 	if got := output(t, "", programs(t).selftest, "geometry"); got != want.String() {
 		t.Errorf("the client has\n%s\npackage frame\n%s", got, want.String())
+	}
+}
+
+// Both clients look for the driver in the same places.
+func TestPlacesAreThoseOfTheDriver(t *testing.T) {
+	var texts [2]string
+	for i, name := range []string{"../../../cudabuf/driver/places.go", "../camd.c"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[i] = string(text)
+	}
+	places := regexp.MustCompile(`"(/(?:usr|run|nvidia|tegra)[a-z0-9_/-]*)"`).FindAllStringSubmatch(texts[0], -1)
+	if len(places) < 10 {
+		t.Fatalf("only %d places in %q", len(places), places)
+	}
+	for _, p := range places {
+		if !strings.Contains(texts[1], p[1]+`"`) && !strings.Contains(texts[1], p[1]+`/libcuda.so.1"`) {
+			t.Errorf("the client in C does not look in %s", p[1])
+		}
 	}
 }
 
