@@ -46,7 +46,6 @@ func TestWrongNetworkSettings(t *testing.T) {
 				t.Setenv("ROS_DOMAIN_ID", "")
 				t.Setenv(config.EnvFile, "")
 				t.Setenv(config.EnvFileAny, "")
-				t.Setenv(config.EnvOverride, "")
 				if c.variable != "" {
 					t.Setenv(c.variable, c.value)
 				}

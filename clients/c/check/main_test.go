@@ -17,6 +17,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/seed-3c7e7623/camd/internal/cli"
+	"github.com/seed-3c7e7623/camd/zenoh/config"
 )
 
 // daemonVariable makes this test binary camd.
@@ -31,6 +32,10 @@ func TestMain(m *testing.M) {
 			_, _ = io.Copy(io.Discard, os.Stdin)
 			os.Exit(1)
 		}()
+		// Programs of tests that run at the same time must not find each other.
+		if err := os.Setenv(config.EnvOverride, `scouting/multicast/enabled=false;listen/endpoints=["tcp/127.0.0.1:0"]`); err != nil {
+			panic(err)
+		}
 		os.Exit(cli.Main(cli.NewCamd()))
 	}
 	code, err := runTests(m)
