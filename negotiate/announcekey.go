@@ -30,8 +30,6 @@ const (
 const (
 	// AnnounceAll is the key expression of all streams of all hosts.
 	AnnounceAll = announceRoot + "*/*/*"
-	// AnnounceAllSubscribers is that of all subscribers.
-	AnnounceAllSubscribers = AnnounceAll + "/" + announceSub + "/*/*/*/*"
 	// maxAnnounceKey is the most bytes of a key.
 	maxAnnounceKey = 2048
 )
@@ -48,21 +46,16 @@ func (k AnnouncedKey) String() string {
 	return announceRoot + part(k.BootID) + "/" + part(camera) + "/" + part(stream)
 }
 
-// Subscribers is the key expression of the stream's subscribers.
-func (k AnnouncedKey) Subscribers() string { return k.String() + "/" + announceSub + "/*/*/*/*" }
-
 // AnnouncedStream is the key expression of a stream on any host.
 func AnnouncedStream(stream string) string {
 	camera, stream, _ := strings.Cut(stream, "/")
 	return announceRoot + "*/" + part(camera) + "/" + part(stream)
 }
 
-// AnnouncedHost is the key expression of all streams of a host.
-func AnnouncedHost(bootID string) string { return announceRoot + part(bootID) + "/*/*" }
-
-// AnnouncedHostSubscribers is that of the subscribers of all streams of a host.
+// AnnouncedHostSubscribers is the key expression of the subscribers of all
+// streams of a host.
 func AnnouncedHostSubscribers(bootID string) string {
-	return AnnouncedHost(bootID) + "/" + announceSub + "/*/*/*/*"
+	return announceRoot + part(bootID) + "/*/*/" + announceSub + "/*/*/*/*"
 }
 
 // ParseAnnouncedKey reads the key of a stream. Errors are [ErrAnnouncement].

@@ -11,13 +11,14 @@ import (
 	"strings"
 
 	"github.com/seed-3c7e7623/camd/ros2/graph"
+	session "github.com/seed-3c7e7623/camd/zenoh"
 	zenoh "github.com/seed-3c7e7623/camd/zenoh/config"
 	"github.com/seed-3c7e7623/camd/zenoh/link"
 )
 
 // DefaultRouter is the router that is looked for where nothing names another:
 // that of ROS 2 on this host (rmw_zenohd).
-const DefaultRouter = "tcp/localhost:7447"
+const DefaultRouter = session.DefaultRouter
 
 // Zenoh is how frames and the list of streams leave the host.
 type Zenoh struct {
