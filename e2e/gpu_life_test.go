@@ -6,7 +6,6 @@ package e2e
 import (
 	"fmt"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -72,18 +71,7 @@ func TestKilledDaemonWithGPU(t *testing.T) {
 func TestOtherUserOnGPU(t *testing.T) {
 	t.Parallel()
 	needRoot(t)
-	text, err := os.ReadFile(sim.Build(t))
-	if err != nil {
-		t.Fatal(err)
-	}
-	share := newDir(t) // the cache of the user that builds is closed to others
-	library := filepath.Join(share, "libcuda.so.1")
-	if err := os.WriteFile(library, text, 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.Chmod(share, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	library := openLibrary(t)
 	for name, c := range map[string]struct {
 		more []string
 		path string

@@ -99,7 +99,8 @@ type simulated struct {
 	run  string   // directory of the simulated driver
 	args []string // of camd
 
-	killed []int // processes that could give nothing back
+	killed    []int // processes that could give nothing back
+	leftAlone bool  // camd is not stopped at the end
 }
 
 func startSimulated(t testing.TB, o sim.Options, camera string, more ...string) *simulated {
@@ -128,7 +129,7 @@ func (s *simulated) boot(t testing.TB) {
 	s.daemon = d
 	d.ready()
 	t.Cleanup(func() {
-		if d == s.daemon { // else it was killed
+		if d == s.daemon && !s.leftAlone { // else it was killed
 			d.stop()
 		}
 	})

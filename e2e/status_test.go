@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"fmt"
 	"testing"
+
+	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
 // status is what scripts read from camd status --format json.
@@ -19,8 +21,10 @@ type status struct {
 	Refused map[string]uint64 `json:"refused"`
 	Zenoh   *zenohStatus      `json:"zenoh"`
 	CUDA    *struct {
-		Rings     int   `json:"rings"`
-		RingBytes int64 `json:"ring_bytes"`
+		Reason    negotiate.Reason `json:"reason"`
+		Detail    string           `json:"detail"`
+		Rings     int              `json:"rings"`
+		RingBytes int64            `json:"ring_bytes"`
 	} `json:"cuda"`
 }
 

@@ -63,6 +63,7 @@ func because(r negotiate.Reason, format string, args ...any) *Error {
 // reasonOf is why what failed with err keeps frames from coming by cuda.
 func reasonOf(err error) negotiate.Reason {
 	var e *Error
+	var call *driver.Error
 	switch {
 	case errors.As(err, &e):
 		return e.reason
@@ -79,6 +80,8 @@ func reasonOf(err error) negotiate.Reason {
 	case errors.Is(err, driver.ErrNoDriver), errors.Is(err, driver.ErrStub), errors.Is(err, driver.ErrNoDevice),
 		errors.Is(err, driver.ErrNotReady), errors.Is(err, driver.ErrTooOld), errors.Is(err, ErrUnavailable):
 		return negotiate.ReasonNoDriver
+	case errors.As(err, &call) && (call.Code == driver.DeviceUnavailable || call.Code == driver.OperatingSystem):
+		return negotiate.ReasonLimit // an exclusive GPU in use; descriptors, permissions
 	}
 	return negotiate.ReasonVMMUnsupported
 }

@@ -166,6 +166,9 @@ func TestFallBack(t *testing.T) {
 		"no VMM":      {options: sim.Options{Profile: "two-gpus", NoVMM: true}, want: negotiate.ReasonVMMUnsupported},
 		"old library": {options: sim.Options{Profile: "two-gpus"}, old: true, want: negotiate.ReasonVMMUnsupported},
 		"no room":     {options: sim.Options{Profile: "two-gpus", Fail: "cuMemMap:0:2"}, want: negotiate.ReasonLimit},
+		"exclusive to another": {
+			options: sim.Options{Profile: "two-gpus", Fail: "cuDevicePrimaryCtxRetain:0:46"}, want: negotiate.ReasonLimit,
+		},
 		"no import": {
 			options: sim.Options{Profile: "two-gpus", Fail: "cuMemImportFromShareableHandle:0:999"}, want: negotiate.ReasonVMMUnsupported,
 		},
