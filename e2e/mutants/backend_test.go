@@ -60,7 +60,7 @@ var backendMutants = []mutant{
 	},
 	{
 		what: "a GPU that is lost is not used on", file: "backend/cuda/uploader.go", pkg: "backend/cuda", test: "TestGPULost",
-		from: "if driver.Sticky(err) || u.failures >= maxFailures {", to: "if u.failures >= maxFailures {",
+		from: "case driver.Sticky(err):\n\t\tu.b.engine.lose(err)", to: "case false:\n\t\tu.b.engine.lose(err)",
 	},
 	{
 		what: "a copy that takes for ever is noticed", file: "backend/cuda/backend.go", pkg: "backend/cuda", test: "TestGPUHangs",

@@ -87,7 +87,7 @@ var clientMutants = []mutant{
 	},
 	{
 		what: "the probe's copy is waited for", file: "client/gpu/importer.go", pkg: "client/gpu", test: "TestOnDevice",
-		from: "if err == nil {\n\t\t\terr = t.StreamSync(m.engine.side)\n\t\t}\n", to: "",
+		from: "err = cudabuf.Finish(t, m.engine.side)", to: "_ = cudabuf.Finish",
 	},
 	{
 		what: "imported memory is unmapped", file: "client/gpu/importer.go", pkg: "client/gpu", test: "TestFallBack",

@@ -11,7 +11,7 @@ var cudabufMutants = []mutant{
 	},
 	{
 		what: "clearing is waited for", file: "cudabuf/memory.go", pkg: "cudabuf", test: "TestRingMemory",
-		from: "if err == nil {\n\t\terr = t.StreamSync(s)\n\t}\n\treturn errors.Join(err, t.DestroyStream(s))", to: "return errors.Join(err, t.DestroyStream(s))",
+		from: "err = Finish(t, s)", to: "err = nil",
 	},
 	{
 		what: "memory is unmapped", file: "cudabuf/memory.go", pkg: "cudabuf", test: "TestRingMemory",
@@ -35,7 +35,7 @@ var cudabufMutants = []mutant{
 	},
 	{
 		what: "the probe's copy is waited for", file: "cudabuf/ring.go", pkg: "cudabuf", test: "TestRingMemory",
-		from: "if err == nil {\n\t\terr = t.StreamSync(s)\n\t}\n", to: "",
+		from: "err = Finish(t, s)", to: "err = nil",
 	},
 	{
 		what: "the probe is random", file: "cudabuf/ring.go", pkg: "cudabuf", test: "TestRingMemory",
@@ -63,7 +63,11 @@ var cudabufMutants = []mutant{
 	},
 	{
 		what: "a slot that is given back unpublished is not written any more", file: "cudabuf/write.go", pkg: "cudabuf", test: "TestWriteHandle",
-		from: "if err := t.StreamSync(h.w.stream); err != nil {", to: "if err := error(nil); err != nil {",
+		from: "if err := t.StreamSync(h.w.stream); driver.Sticky(err) {", to: "if err := error(nil); driver.Sticky(err) {",
+	},
+	{
+		what: "what the driver does not tell of a stream it tells of the context", file: "cudabuf/write.go", pkg: "backend/cuda", test: "TestNoFrameGetsThrough",
+		from: "if also := t.Sync(); also != nil {", to: "if also := error(nil); also != nil {",
 	},
 	{
 		what: "what is larger than a slot is refused", file: "cudabuf/write.go", pkg: "cudabuf", test: "TestWriteHandle",

@@ -185,7 +185,7 @@ var unbuilt = regexp.MustCompile(`\[(build|setup) failed\]|cc -std=`)
 func (m mutant) run(t *testing.T, text []byte) (string, error) {
 	t.Helper()
 	dir := t.TempDir()
-	args := []string{"test", "-vet=off", "-buildvcs=false", "-count=1", "-timeout", limit.String(), "-run", "^" + m.test + "$"}
+	args := []string{"test", "-vet=off", "-buildvcs=false", "-count=1", "-failfast", "-timeout", limit.String(), "-run", "^" + m.test + "$"}
 	env := os.Environ()
 	switch {
 	case text == nil:
@@ -199,7 +199,7 @@ func (m mutant) run(t *testing.T, text []byte) (string, error) {
 		if err := m.copyC(dir, text); err != nil {
 			t.Fatal(err)
 		}
-		env = append(env, "CAMD_CHECK_SOURCES="+dir)
+		env = append(env, "CAMD_CHECK_SOURCES="+dir, "CAMD_CHECK_TIMEOUT_MS=5000")
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), 2*limit)
 	defer cancel()
