@@ -81,6 +81,12 @@ func TestVisitorsAreBounded(t *testing.T) {
 	}
 	v.hear(zenoh.Sample{Key: key("back/color", "x")})
 	v.hear(zenoh.Sample{Key: "camd/1/b/front/color/sub/x/%1b/y/-"})
+	v.hear(zenoh.Sample{Key: key("front/color", "0")})
+	first := v.of("front/color")
+	v.hear(zenoh.Sample{Key: key("front/color", "0")}) // again
+	if diff := cmp.Diff(first, v.of("front/color")); diff != "" || strings.Count(said.String(), "\n") != 1 {
+		t.Errorf("told twice: %s\n%s", diff, said.String())
+	}
 	for i := range maxVisitors + 10 {
 		v.hear(zenoh.Sample{Key: key("front/color", fmt.Sprint(i))})
 	}
