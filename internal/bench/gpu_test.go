@@ -11,12 +11,16 @@ import (
 
 	"github.com/seed-3c7e7623/camd/client/gpu"
 	"github.com/seed-3c7e7623/camd/cudabuf/driver/sim"
+	"github.com/seed-3c7e7623/camd/internal/dl"
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
 // onSimulator has processes of the test find a simulated GPU.
 func onSimulator(t *testing.T, o sim.Options) {
 	t.Helper()
+	if !dl.Available {
+		t.Skip("built without libraries")
+	}
 	library := sim.Build(t)
 	dir := sim.Setenv(t, o)
 	t.Setenv(gpu.EnvLibrary, library)
@@ -72,7 +76,11 @@ func TestSweepWithoutGPU(t *testing.T) {
 	s := sweepOf(t, negotiate.BackendCUDA, negotiate.BackendSHM)
 	s.Upload = UploadIfCan
 	r := s.Run(context.Background())
-	if !strings.Contains(r[0].Unavailable, string(negotiate.ReasonNoDriver)) {
+	reason := negotiate.ReasonNoDriver
+	if !dl.Available {
+		reason = negotiate.ReasonBuiltWithoutDL
+	}
+	if !strings.Contains(r[0].Unavailable, string(reason)) {
 		t.Errorf("cuda: %q", r[0].Unavailable)
 	}
 	if !r[1].Valid() || r[1].Received() != 30 || r[1].GPU != nil || !strings.Contains(r[1].NoGPU, gpu.ErrUnavailable.Error()) {
