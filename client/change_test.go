@@ -169,8 +169,9 @@ func TestReasonsWhileOnAWorsePath(t *testing.T) {
 			return c.send(refuseWith(reason))
 		})
 		want := "cuda: not_accepted, shm: " + string(reason)
-		end := bounded(t)
-		for negotiate.Summary(s.Path().Rejected) != want || n.shownReasons() != want {
+		look := time.NewTicker(time.Millisecond)
+		defer look.Stop()
+		for end := bounded(t); negotiate.Summary(s.Path().Rejected) != want || n.shownReasons() != want; <-look.C {
 			if end.Err() != nil {
 				t.Fatalf("%v, shown %s; want %s", s.Path().Rejected, n.shownReasons(), want)
 			}
