@@ -36,7 +36,8 @@ type helperResult struct {
 	Refused  string // why there is no subscription
 	Path     client.Path
 	Whole    bool
-	Lost     bool // the GPU failed when the frame was read
+	Lost     bool             // the GPU failed when the frame was read
+	Told     negotiate.Reason // to daemons from then on
 	Sequence uint64
 }
 
@@ -115,6 +116,9 @@ func helper(ctx context.Context, r *helperResult) (err error) {
 	r.Sequence = f.Meta().Sequence
 	r.Whole = n == len(dst) && bytes.Equal(dst, bytes.Repeat([]byte{byte(r.Sequence)}, n))
 	if r.Lost = errors.Is(err, ErrLost); r.Lost {
+		var h negotiate.Hello
+		dev.Hello(&h)
+		r.Told = h.DeviceReason
 		return nil
 	}
 	return err
@@ -213,7 +217,7 @@ func TestLost(t *testing.T) {
 	env = append(env, EnvLibrary+"="+sim.Build(t), helperVariable+"="+d.dir)
 	r := run(t, d, env)
 	excepted = append(excepted, r.PID)
-	if r.Path.Backend != cuda || !r.Lost {
+	if r.Path.Backend != cuda || !r.Lost || r.Told != negotiate.ReasonGPULost {
 		t.Errorf("got %+v", r)
 	}
 }
