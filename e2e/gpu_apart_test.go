@@ -77,11 +77,7 @@ func TestOtherUserApartOnGPU(t *testing.T) {
 	t.Parallel()
 	needRoot(t)
 	library := openLibrary(t)
-	program, err := buildReader()
-	if err != nil {
-		t.Skip(err)
-	}
-	if err := os.Chmod(program, 0o755); err != nil {
+	if err := os.Chmod(inC(t), 0o755); err != nil {
 		t.Fatal(err)
 	}
 	nobodyApart := apart(t, "--pid", "--fork", "--mount-proc", "--ipc", "--setuid", fmt.Sprint(nobody), "--setgid", fmt.Sprint(nobody))

@@ -54,11 +54,7 @@ func (s *simulated) pathOf(t *testing.T, more ...with) pathResult {
 // cPathOf does so with the example in C: "shm no_driver".
 func (s *simulated) cPathOf(t *testing.T, more ...with) string {
 	t.Helper()
-	program, err := buildReader()
-	if err != nil {
-		t.Skip(err)
-	}
-	p := start(t, append([]with{withEnv(s.env...)}, more...), program, "test/color", "--accept", "cuda,shm", "--verify", "--count", "5", "--timeout-ms", "20000")
+	p := start(t, append([]with{withEnv(s.env...)}, more...), inC(t), "test/color", "--accept", "cuda,shm", "--verify", "--count", "5", "--timeout-ms", "20000")
 	if code := p.wait(); code != 0 {
 		t.Fatalf("the reader in C: exit code %d: %s", code, p.err)
 	}
@@ -73,15 +69,15 @@ func (s *simulated) cPathOf(t *testing.T, more ...with) string {
 // path holds how frames come to a program in Go and one in C.
 func (s *simulated) path(t *testing.T, want negotiate.Reason, more ...with) {
 	t.Helper()
-	backend, inC := negotiate.BackendCUDA, "cuda -"
+	backend, wantC := negotiate.BackendCUDA, "cuda -"
 	if want != "" {
-		backend, inC = negotiate.BackendSHM, "shm "+string(want)
+		backend, wantC = negotiate.BackendSHM, "shm "+string(want)
 	}
 	if r := s.pathOf(t, more...); r.Backend != backend || r.reason() != want {
 		t.Errorf("by %s, %q, want %s, %q: %+v", r.Backend, r.reason(), backend, want, r.Rejected)
 	}
-	if got := s.cPathOf(t, more...); got != inC {
-		t.Errorf("in C %q, want %q", got, inC)
+	if got := s.cPathOf(t, more...); got != wantC {
+		t.Errorf("in C %q, want %q", got, wantC)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/cudabuf/driver"
 	"github.com/seed-3c7e7623/camd/cudabuf/driver/sim"
+	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
 // takeBack gives the slots of all frames away, as a daemon does with those of a
@@ -86,6 +87,25 @@ func TestCloseWaitsForWork(t *testing.T) {
 	if c := s.Counts(); c.Waiting != 0 {
 		t.Errorf("after Close the GPU works on %d frames", c.Waiting)
 	}
+}
+
+// A GPU that failed is none for the next daemon that is asked.
+func TestHelloOfLostGPU(t *testing.T) {
+	rules(t)
+	dev := opened(t)
+	newStream(t, dev)
+	var h negotiate.Hello
+	dev.Hello(&h)
+	if h.DeviceReason != "" || len(h.GPUs) != 2 {
+		t.Errorf("before: %+v", h)
+	}
+	err := dev.engine.note(&driver.Error{Call: "cuEventQuery", Code: driver.LaunchFailed})
+	h = negotiate.Hello{}
+	dev.Hello(&h)
+	if !errors.Is(err, ErrLost) || h.DeviceReason != negotiate.ReasonGPULost || h.DeviceDetail == "" || len(h.GPUs) != 0 {
+		t.Errorf("after %v: %+v", err, h)
+	}
+	dev.engine.lost = nil // it is not
 }
 
 // Work that writes to a frame does not get through.

@@ -134,8 +134,10 @@ static bool gpu_open(struct gpu *g, const camd_sub *sub)
 
 static void gpu_close(struct gpu *g)
 {
-	if (g->stream != NULL)
+	if (g->stream != NULL) {
+		cu.cuStreamSynchronize(g->stream); /* copies go to what is freed below */
 		cu.cuStreamDestroy_v2(g->stream);
+	}
 	for (int i = 0; i < COPIES; i++)
 		if (g->copy[i].host != NULL)
 			cu.cuMemFreeHost(g->copy[i].host);
@@ -149,7 +151,7 @@ static bool gpu_copy(struct gpu *g, int i, const camd_frame *f)
 {
 	if (g->copy[i].size < f->bytes) {
 		void *p = NULL;
-		if (g->copy[i].host != NULL)
+		if (g->copy[i].host != NULL && cu.cuStreamSynchronize(g->stream) == 0)
 			cu.cuMemFreeHost(g->copy[i].host);
 		g->copy[i].host = NULL;
 		if (!gpu_ok(cu.cuMemHostAlloc(&p, f->bytes, 0), "cuMemHostAlloc"))

@@ -114,7 +114,7 @@ var clientMutants = []mutant{
 		from: "\ts.over = true\n", to: "",
 	},
 	{
-		what: "a GPU that was lost is not used on", file: "client/gpu/importer.go", pkg: "client/gpu", test: "TestLost",
+		what: "a GPU that was lost is not used on", file: "client/gpu/importer.go", pkg: "client/gpu", test: "TestHelloOfLostGPU",
 		from: "h.DeviceReason, h.DeviceDetail = negotiate.ReasonGPULost, err.Error()\n\t\t\treturn", to: "_ = err",
 	},
 }
