@@ -46,8 +46,9 @@ fmt: check-go ## rewrite the Go files in the house's format
 fuzz: check-go ## run each fuzz target for FUZZTIME (default 10s)
 	@bash scripts/fuzz.sh $(FUZZTIME)
 
-soak: build ## the long runs: kills, hostile clients, every interleaving (hours)
+soak: build ## the long runs: kills, hostile clients, every interleaving, every mutant (hours)
 	CAMD_SOAK=1 go test ./ring/check -count=1 -timeout 1h
+	CAMD_MUTANTS=1 go test ./e2e/mutants -count=1 -timeout 2h
 	go test ./e2e -run Soak -soak -count=1 -timeout 3h -v
 
 clean: ## remove what the build made

@@ -65,10 +65,10 @@ func traced(t *testing.T, name string) (option with, calls func() map[string]int
 
 // cost is what happened in a run of so many frames.
 type cost struct {
-	daemon, reader    map[string]int // system calls
-	drivers           map[string]int // calls of the driver by both
-	wakes, uploads    uint64
-	hostCopies        float64
+	daemon, reader map[string]int // system calls
+	drivers        map[string]int // calls of the driver by both
+	wakes, uploads uint64
+	hostCopies     float64
 }
 
 // costOf runs camd and one reader for n frames.
@@ -137,6 +137,9 @@ func TestGPUCost(t *testing.T) {
 						t.Errorf("%s makes %d system calls for %d frames: %v", who, work, frames, d)
 					}
 					t.Logf("%s: %.2f system calls a frame that neither wait nor wake: %v", who, float64(work)/frames, d)
+				}
+				if n := b.reader["futex"] - a.reader["futex"]; c && backend == "shm" && n > frames+frames/10 {
+					t.Errorf("a reader that has nothing but frames to wait for sleeps %d times for %d", n, frames)
 				}
 				if b.hostCopies != 0 {
 					t.Errorf("%v copies by the processor", b.hostCopies)
