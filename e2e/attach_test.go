@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"sync/atomic"
 	"testing"
+	"time"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -41,29 +42,51 @@ type attached struct {
 	headerMap, mine      []byte
 }
 
-// attach does the whole hand-shake.
+// attach does the whole hand-shake, once more where the camera changes its format
+// meanwhile.
 func attach(t testing.TB, dir string, wake negotiate.WakeKind) *attached {
 	t.Helper()
-	a := &attached{raw: dialRaw(t, dir), pipe: -1}
+	for end := time.Now().Add(hung); ; {
+		a := &attached{raw: dialRaw(t, dir), pipe: -1}
+		refused := a.shake(wake)
+		if refused == nil {
+			return a
+		}
+		if refused.Reason != negotiate.ReasonNotReady || time.Now().After(end) {
+			t.Fatalf("refused: %+v", refused)
+		}
+		a.close()
+	}
+}
+
+// shake does the hand-shake; not nil: the daemon refuses.
+func (a *attached) shake(wake negotiate.WakeKind) *negotiate.Refusal {
+	a.t.Helper()
 	a.send(hello(wake))
 	m, fds := a.receiveFiles()
+	if m.Reject != nil {
+		return m.Reject
+	}
 	if m.Offer == nil || len(fds) != 2 {
-		t.Fatalf("no offer with two descriptors: %+v, %v", m, fds)
+		a.t.Fatalf("no offer with two descriptors: %+v, %v", m, fds)
 	}
 	a.layout, a.header, a.pixels = m.Offer.Layout, fds[0], fds[1]
 	a.headerMap = a.mapFile(a.header, int(a.layout.HeaderBytes), unix.PROT_READ)
 	proof := negotiate.Proof(m.Offer.Challenge, a.headerMap[probeAt:probeAt+negotiate.ProbeBytes])
 	a.send(fmt.Sprintf(`{"type":"probe","probe":{"ok":true,"proof":%q}}`, proof))
 	m, fds = a.receiveFiles()
+	if m.Reject != nil {
+		return m.Reject
+	}
 	if m.Start == nil || len(fds) < 2 {
-		t.Fatalf("no start with a page and a word of wake-ups: %+v, %v", m, fds)
+		a.t.Fatalf("no start with a page and a word of wake-ups: %+v, %v", m, fds)
 	}
 	a.page, a.wake = fds[0], fds[1]
 	if len(fds) > 2 {
 		a.pipe = fds[2]
 	}
 	a.mine = a.mapFile(a.page, int(a.layout.PageBytes), unix.PROT_READ|unix.PROT_WRITE)
-	return a
+	return nil
 }
 
 func (a *attached) mapFile(fd, size, prot int) []byte {
