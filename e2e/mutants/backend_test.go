@@ -95,7 +95,7 @@ var backendMutants = []mutant{
 		from: "\trd.Start()\n", to: "",
 	},
 	{
-		what: "leases end with the subscription", file: "backend/local/subscription.go", pkg: "backend/cuda", test: "TestReaderGoesWithLeases", quick: true,
+		what: "leases end with the subscription", file: "backend/local/subscription.go", pkg: "backend/cuda", test: "TestReaderGoesWithLeases",
 		from: "\t\t\trd.Remove()\n", to: "\t\t\t_ = rd\n",
 	},
 	{
