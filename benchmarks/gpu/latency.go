@@ -59,6 +59,9 @@ func latency(ctx context.Context, r *session) error {
 		frames, warm = 20, 5
 	}
 	for _, s := range sizes(r.quick) {
+		if ctx.Err() != nil {
+			break
+		}
 		d, err := r.camd(ctx, fmt.Sprintf("test=pattern,%dx%d@%d,encoding=%s", s.width, s.height, s.rate, s.encoding))
 		if err != nil {
 			r.check(fmt.Sprintf("camd with %dx%d", s.width, s.height), "", err)

@@ -108,7 +108,10 @@ func (r *session) all(ctx context.Context, wanted []step) int {
 		}
 		limited, cancel := context.WithTimeout(ctx, s.limit)
 		err := s.do(limited, r)
-		if errors.Is(limited.Err(), context.DeadlineExceeded) {
+		switch {
+		case ctx.Err() != nil:
+			err = errors.Join(errors.New("the check's time is over, or it was stopped"), err)
+		case limited.Err() != nil:
 			err = errors.Join(fmt.Errorf("not within %v", s.limit), err)
 		}
 		cancel()

@@ -246,8 +246,8 @@ static void write_frames(int to, unsigned frames, int64_t interval)
 	if (read(to, &up, 1) != 1)
 		die("read", 0);
 	int64_t next = now();
-	uint32_t n = 1;
-	for (unsigned i = 0; i < frames; i++) {
+	uint32_t n = 1; /* of the frame; those that are dropped have none */
+	for (unsigned tries = 0; n <= frames && tries < 8 * frames; tries++) {
 		struct timespec t;
 		next += interval;
 		t.tv_sec = next / 1000000000;
