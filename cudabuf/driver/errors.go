@@ -27,6 +27,9 @@ var (
 	// ErrOutOfMemory reports that device memory, or a table of the driver, is full
 	// (code 2).
 	ErrOutOfMemory = errors.New("out of device memory")
+	// ErrTimeout reports a call of the driver that has not come back in time. What
+	// it was for may still come about.
+	ErrTimeout = errors.New("the NVIDIA driver does not answer")
 	// ErrThread reports a use of a [Thread] that is closed, or of its calls outside
 	// of Do or from two goroutines at once.
 	ErrThread = errors.New("not on a CUDA thread")
@@ -68,6 +71,8 @@ func (e *Error) Is(target error) bool {
 		return e.Code == missing
 	case ErrOutOfMemory:
 		return e.Code == OutOfMemory
+	case errSticky:
+		return e.Code.Sticky()
 	}
 	return false
 }
@@ -75,6 +80,7 @@ func (e *Error) Is(target error) bool {
 // Sticky reports whether err has a code after which every further call in the
 // process's context fails: see [Result.Sticky].
 func Sticky(err error) bool {
-	var e *Error
-	return errors.As(err, &e) && e.Code.Sticky()
+	return errors.Is(err, errSticky) // in any of the errors that are joined
 }
+
+var errSticky = errors.New("sticky")

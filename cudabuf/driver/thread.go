@@ -7,9 +7,9 @@ import (
 	"fmt"
 	"runtime"
 	"runtime/debug"
-	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 	"unsafe"
 
 	"github.com/seed-3c7e7623/camd/internal/dl"
@@ -41,8 +41,10 @@ type Thread struct {
 	state atomic.Uint32
 	calls atomic.Uint64
 
-	mu     sync.Mutex // one Do at a time
-	closed bool       // guarded by mu
+	turn   chan struct{}    // capacity 1, has a value while somebody's Do or Close runs
+	closed bool             // guarded by turn
+	stuck  error            // guarded by turn: a function that was given up has the thread
+	timers chan *time.Timer // that do not run
 	jobs   chan func() error
 	done   chan struct{}
 	ended  chan struct{}
@@ -53,6 +55,9 @@ type Thread struct {
 	exited   bool
 	closeErr error
 }
+
+// keptTimers is how many callers at once allocate nothing.
+const keptTimers = 4
 
 // States of a thread: what may call the driver.
 const (
@@ -75,7 +80,7 @@ func (p *Panic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack
 func (d *Driver) Start(dev Device, name string) (*Thread, error) {
 	t := &Thread{
 		driver: d, device: dev, name: name, caller: caller{table: &d.table},
-		jobs: make(chan func() error), done: make(chan struct{}), ended: make(chan struct{}),
+		turn: make(chan struct{}, 1), timers: make(chan *time.Timer, keptTimers), jobs: make(chan func() error), done: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	started := make(chan error)
 	go t.run(started)
@@ -103,15 +108,76 @@ func (t *Thread) Calls() uint64 { return t.calls.Load() }
 // it is when the thread is closed. If f panics, Do panics with a *[Panic], and
 // the thread lives on.
 func (t *Thread) Do(f func() error) error {
-	if err := t.lock(); err != nil {
+	if err := t.lock(nil); err != nil {
 		return err
 	}
-	defer t.mu.Unlock()
-	if t.closed {
-		return fmt.Errorf("%w: %s is closed", ErrThread, t.name)
+	defer t.unlock()
+	if err := t.usable(); err != nil {
+		return err
 	}
 	t.jobs <- f
 	<-t.done
+	return t.outcome()
+}
+
+// DoWithin is Do for calls that must not keep the caller for ever. It fails with
+// ErrTimeout when f, or what others run before it, has not come back in time. The
+// thread is given up then: f runs on, what it uses must be left alone, and
+// everything further fails with ErrTimeout at once. A driver that hangs cannot be
+// stopped: the OS thread stays until the driver returns or the process ends.
+func (t *Thread) DoWithin(limit time.Duration, f func() error) error {
+	timer := t.timer(limit)
+	defer t.keep(timer)
+	if err := t.lock(timer.C); err != nil {
+		return err
+	}
+	defer t.unlock()
+	if err := t.usable(); err != nil {
+		return err
+	}
+	t.jobs <- f
+	select {
+	case <-t.done:
+		return t.outcome()
+	case <-timer.C:
+		t.stuck = fmt.Errorf("%w: %s has waited for a call for %v", ErrTimeout, t.name, limit)
+		return t.stuck
+	}
+}
+
+// timer is a running one, kept from an earlier call if there is one.
+func (t *Thread) timer(limit time.Duration) *time.Timer {
+	select {
+	case timer := <-t.timers:
+		timer.Reset(limit)
+		return timer
+	default:
+		return time.NewTimer(limit)
+	}
+}
+
+// keep stops a timer and has it used again.
+func (t *Thread) keep(timer *time.Timer) {
+	timer.Stop()
+	select {
+	case t.timers <- timer:
+	default:
+	}
+}
+
+// usable is why the thread takes no function. The turn is the caller's.
+func (t *Thread) usable() error {
+	if t.stuck != nil {
+		return t.stuck
+	}
+	if t.closed {
+		return fmt.Errorf("%w: %s is closed", ErrThread, t.name)
+	}
+	return nil
+}
+
+// outcome hands on what the function left behind.
+func (t *Thread) outcome() error {
 	err, panicked, exited := t.err, t.panicked, t.exited
 	t.err, t.panicked, t.exited = nil, nil, false
 	if panicked != nil {
@@ -125,32 +191,45 @@ func (t *Thread) Do(f func() error) error {
 
 // Close waits for what Do runs, takes the context off the thread, releases it
 // and ends the thread. With the last thread of a device in the process, its
-// context goes with all that is left in it. Closing again does nothing.
+// context goes with all that is left in it. Closing again does nothing. It fails
+// with ErrTimeout, and has the thread end when it can, if DoWithin gave it up.
 func (t *Thread) Close() error {
-	if err := t.lock(); err != nil {
+	if err := t.lock(nil); err != nil {
 		return err
 	}
-	defer t.mu.Unlock()
+	defer t.unlock()
 	if t.closed {
 		return nil
 	}
 	t.closed = true
 	close(t.jobs)
+	if t.stuck != nil {
+		return t.stuck
+	}
 	<-t.ended
 	return t.closeErr
 }
 
-// lock takes mu, unless that is for this very thread to give back.
-func (t *Thread) lock() error {
-	if t.mu.TryLock() {
+// lock takes the turn before late, unless that is for this very thread to give
+// back.
+func (t *Thread) lock(late <-chan time.Time) error {
+	select {
+	case t.turn <- struct{}{}:
 		return nil
+	default:
 	}
 	if t.id.Load() == int64(syscall.Gettid()) {
 		return fmt.Errorf("%w: called by the function that %s runs", ErrThread, t.name)
 	}
-	t.mu.Lock()
-	return nil
+	select {
+	case t.turn <- struct{}{}:
+		return nil
+	case <-late:
+		return fmt.Errorf("%w: others' calls of %s have not come back", ErrTimeout, t.name)
+	}
 }
+
+func (t *Thread) unlock() { <-t.turn }
 
 // run is the thread's life.
 func (t *Thread) run(started chan<- error) {
