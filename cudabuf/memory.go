@@ -13,6 +13,8 @@ import (
 var (
 	// ErrNoMemory: the GPU has no room for what was asked for.
 	ErrNoMemory = errors.New("not enough memory on the GPU")
+	// ErrNoSharing: a GPU or driver whose memory other processes cannot have.
+	ErrNoSharing = errors.New("its memory cannot be exported as a file descriptor")
 	// ErrBytes: memory of an impossible size.
 	ErrBytes = errors.New("impossible size of device memory")
 )

@@ -72,7 +72,8 @@ func JudgeDevice(h *Hello, uuid string, kind HandleKind) (reason Reason, detail 
 // counted and logged by their word, so one that is made up must not get there.
 func deviceReason(r Reason) Reason {
 	switch r {
-	case ReasonNoDriver, ReasonDriverMismatch, ReasonDifferentGPU, ReasonVMMUnsupported, ReasonGPULost, ReasonBuiltWithoutDL, ReasonLimit:
+	case ReasonNoDriver, ReasonDriverMismatch, ReasonDifferentGPU, ReasonVMMUnsupported, ReasonGPULost, ReasonBuiltWithoutDL, ReasonLimit,
+		ReasonGPUError, ReasonGPUTimeout:
 		return r
 	}
 	return ReasonNoDriver

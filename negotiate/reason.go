@@ -24,6 +24,8 @@ const (
 	ReasonProbeTimeout      Reason = "probe_timeout"
 	ReasonProbeMismatch     Reason = "probe_mismatch"
 	ReasonGPULost           Reason = "gpu_lost"
+	ReasonGPUError          Reason = "gpu_error"   // a call of the driver failed, which may not be for good
+	ReasonGPUTimeout        Reason = "gpu_timeout" // a call of the driver has not come back in time
 	ReasonSocketUnreachable Reason = "socket_unreachable"
 	ReasonPermissionDenied  Reason = "permission_denied"
 	ReasonBuiltWithoutDL    Reason = "built_without_dl"

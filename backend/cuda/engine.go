@@ -15,6 +15,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-3c7e7623/camd/cudabuf"
 	"github.com/seed-3c7e7623/camd/cudabuf/driver"
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
@@ -77,9 +78,6 @@ func (e *Engine) open() {
 // errOff: switched off by the configuration.
 var errOff = errors.New("switched off by cuda.enabled")
 
-// errVMM: a GPU or driver without memory that can be exported.
-var errVMM = errors.New("its memory cannot be exported as a file descriptor")
-
 func find(o Options) (*driver.Driver, driver.Device, error) {
 	if o.Off {
 		return nil, driver.Device{}, errOff
@@ -97,7 +95,7 @@ func find(o Options) (*driver.Driver, driver.Device, error) {
 		return nil, driver.Device{}, err
 	}
 	if !dev.VMM || !dev.PosixFD {
-		return nil, driver.Device{}, fmt.Errorf("%s (%s): %w", dev.Name, dev.UUID, errVMM)
+		return nil, driver.Device{}, fmt.Errorf("%s (%s): %w", dev.Name, dev.UUID, cudabuf.ErrNoSharing)
 	}
 	return d, dev, nil
 }

@@ -102,7 +102,8 @@ func (s *subscription) probeReason(r negotiate.Reason) negotiate.Reason {
 	case negotiate.ReasonProtocol, negotiate.ReasonNotAccepted, negotiate.ReasonLimit:
 		return r
 	case negotiate.ReasonNoDriver, negotiate.ReasonDriverMismatch, negotiate.ReasonDifferentGPU, negotiate.ReasonVMMUnsupported,
-		negotiate.ReasonPIDNamespace, negotiate.ReasonSameProcess, negotiate.ReasonGPULost, negotiate.ReasonBuiltWithoutDL:
+		negotiate.ReasonPIDNamespace, negotiate.ReasonSameProcess, negotiate.ReasonGPULost, negotiate.ReasonBuiltWithoutDL,
+		negotiate.ReasonGPUError, negotiate.ReasonGPUTimeout:
 		if s.v.Backend == negotiate.BackendCUDA {
 			return r
 		}

@@ -42,14 +42,15 @@ var Table = []Rule{
 	{Room: "jpeg", May: []Room{"frame", "internal/dl"}},
 	{Room: "cudabuf/driver/...", May: []Room{"frame", "internal/dl"}},
 	{Room: "cudabuf", May: []Room{"frame", "ring", "cudabuf/driver/..."}},
+	{Room: "cudabuf/reason", May: []Room{"frame", "negotiate", "ring", "cudabuf", "cudabuf/driver/...", "internal/dl", "internal/linux"}},
 	{Room: "recording", May: []Room{"frame", "ros2/..."}},
 
 	{Room: "capture/...", May: []Room{"frame", "convert", "jpeg", "calib", "recording", "internal/dl", "internal/linux"}},
 
-	{Room: "backend/...", May: []Room{"frame", "negotiate", "ring", "cudabuf", "cudabuf/driver/...", "zenoh/...", "ros2/...", "convert", "jpeg", "internal/dl", "internal/linux"}},
+	{Room: "backend/...", May: []Room{"frame", "negotiate", "ring", "cudabuf", "cudabuf/driver/...", "cudabuf/reason", "zenoh/...", "ros2/...", "convert", "jpeg", "internal/dl", "internal/linux"}},
 
 	{Room: "client", May: []Room{"frame", "negotiate", "ring", "zenoh/...", "ros2/...", "convert", "internal/linux"}},
-	{Room: "client/gpu", May: []Room{"frame", "negotiate", "ring", "zenoh/...", "ros2/...", "convert", "internal/linux", "internal/dl", "client", "cudabuf", "cudabuf/driver/..."}},
+	{Room: "client/gpu", May: []Room{"frame", "negotiate", "ring", "zenoh/...", "ros2/...", "convert", "internal/linux", "internal/dl", "client", "cudabuf", "cudabuf/driver/...", "cudabuf/reason"}},
 
 	{Room: "internal/config/...", Top: true},
 	{Room: "internal/metrics/...", Top: true},
