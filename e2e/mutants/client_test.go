@@ -190,7 +190,7 @@ var cMutants = []mutant{
 		from: "== word >> 8;", to: ">= word >> 8;",
 	},
 	{
-		what: "a ring is of the session that was announced", file: "clients/c/camd.c", pkg: "clients/c/check", test: "TestMemoryThatLies",
+		what: "a ring is of the session that was announced", file: "clients/c/camd.c", pkg: "clients/c/check", test: "TestOffersThatCannotBe",
 		from: "if (memcmp((char *)h + HDR_SESSION, session, 16) != 0)", to: "if (session == NULL)",
 	},
 	{
