@@ -16,6 +16,7 @@
 #include "camd.h"
 
 #include <dlfcn.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>
@@ -106,6 +107,12 @@ enum {
 #define SLICE_MS 100    /* longest sleep between two looks at the socket */
 #define REAP_SLICE_MS 1 /* the same while GPU work is pending */
 
+#define PROBE_LIMIT_MS 1500 /* for the GPU to read the proof: less than the daemon waits */
+#ifndef WORK_LIMIT_MS
+#define WORK_LIMIT_MS 5000 /* for the GPU to finish what a subscription that ends has given it */
+#endif
+#define OPEN_LIMIT_MS 5000  /* for another thread to open the driver */
+
 /* Typed access. Offsets are constants above, or checked. */
 static _Atomic uint32_t *at32(void *base, size_t off) { return (_Atomic uint32_t *)(void *)((char *)base + off); }
 static _Atomic uint64_t *at64(void *base, size_t off) { return (_Atomic uint64_t *)(void *)((char *)base + off); }
@@ -120,6 +127,12 @@ static int64_t now_ns(void)
 }
 
 static int64_t least(int64_t a, int64_t b) { return a < b ? a : b; }
+
+static void nap(int64_t ns)
+{
+	struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
+	nanosleep(&t, NULL);
+}
 
 static void copy_text(char *to, size_t size, const char *from)
 {
@@ -864,7 +877,7 @@ struct message {
 	struct layout layout;
 	struct device device;
 	int64_t reader, credit;
-	char reason[65];  /* of a refusal or goodbye; of an offer: why not the best path */
+	char reason[65];  /* of a refusal; of an offer: why not the best path; of a goodbye: its text if that is a word */
 	char detail[400]; /* the same for people */
 };
 
@@ -971,6 +984,13 @@ static void read_refusal(struct reading *r, struct span v, struct message *m)
 		copy_text(m->detail, sizeof m->detail, text);
 }
 
+/* Whether a text is a stable word, as reasons are. */
+static bool is_word(const char *text)
+{
+	size_t n = strspn(text, "abcdefghijklmnopqrstuvwxyz0123456789_");
+	return n > 0 && n < 65 && text[n] == 0;
+}
+
 /* Turns a packet into a message. false: it is none, and why has the reason. A
  * type of a later version is M_UNKNOWN, to be skipped. */
 static bool read_message(const char *packet, size_t n, struct message *m, char *why, size_t why_size)
@@ -991,6 +1011,8 @@ static bool read_message(const char *packet, size_t n, struct message *m, char *
 	if (mine < 0)
 		goto done; /* its members may have any shape */
 	m->type = message_types[mine].type;
+	if (m->type == M_BYE)
+		copy_text(m->reason, sizeof m->reason, "ended"); /* unless it says better */
 	for (int i = 0; i < (int)(sizeof message_types / sizeof message_types[0]); i++) {
 		struct span v;
 		bool there = json_member(&r, all, message_types[i].name, &v);
@@ -1034,7 +1056,9 @@ static bool read_message(const char *packet, size_t n, struct message *m, char *
 		read_refusal(&r, own, m);
 		break;
 	case M_BYE:
-		json_string(&r, own, "reason", CUT, m->reason, sizeof m->reason);
+		json_string(&r, own, "reason", CUT, m->detail, sizeof m->detail);
+		if (is_word(m->detail))
+			copy_text(m->reason, sizeof m->reason, m->detail);
 		break;
 	case M_UNKNOWN:
 	case M_OTHER:
@@ -1063,7 +1087,8 @@ enum {
 	CU_ACCESS_READWRITE = 3,
 	CU_EVENT_BLOCKING_SYNC = 1,
 	CU_EVENT_DISABLE_TIMING = 2,
-	CU_STREAM_NON_BLOCKING = 1
+	CU_STREAM_NON_BLOCKING = 1,
+	CU_STREAM_PER_THREAD = 2 /* 0 and 1 are the default stream too */
 };
 
 struct cu_location {
@@ -1111,11 +1136,11 @@ _Static_assert(sizeof(struct cu_allocation) == 32 && sizeof(struct cu_access) ==
 	F(cuMemcpyDtoHAsync_v2, (void *, uint64_t, size_t, void *)) \
 	F(cuStreamCreateWithPriority, (void **, unsigned, int)) \
 	F(cuStreamDestroy_v2, (void *)) \
+	F(cuStreamQuery, (void *)) \
 	F(cuStreamSynchronize, (void *)) \
 	F(cuEventCreate, (void **, unsigned)) \
 	F(cuEventRecord, (void *, void *)) \
 	F(cuEventQuery, (void *)) \
-	F(cuEventSynchronize, (void *)) \
 	F(cuEventDestroy_v2, (void *)) \
 	F(cuGetErrorName, (int, const char **))
 
@@ -1143,7 +1168,61 @@ static const char *cu_name(int code)
 #else
 #define MULTIARCH "/usr/lib/x86_64-linux-gnu"
 #endif
-static void *open_library(const char *path, char *detail, size_t size)
+
+/* Whether a file can be loaded: the loader maps a library that was cut off as if
+ * it were whole, and the process ends at the first look beyond the end. A name
+ * without a folder is looked for by the loader itself. */
+static bool check_library(const char *path, char *detail, size_t size)
+{
+	Elf64_Ehdr h;
+	struct stat st;
+	bool good = false;
+	if (strchr(path, '/') == NULL)
+		return true;
+	if (stat(path, &st) == 0 && !S_ISREG(st.st_mode)) {
+		snprintf(detail, size, "%.200s is no regular file", path);
+		return false;
+	}
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (fd < 0 || fstat(fd, &st) != 0 || !S_ISREG(st.st_mode)) {
+		snprintf(detail, size, "%.200s: %s", path, fd < 0 ? strerror(errno) : "no regular file");
+		goto done;
+	}
+	if (pread(fd, &h, sizeof h, 0) != (ssize_t)sizeof h || memcmp(h.e_ident, ELFMAG, SELFMAG) != 0) {
+		snprintf(detail, size, "%.200s is no library", path);
+		goto done;
+	}
+	bool mine = h.e_ident[EI_CLASS] == ELFCLASS64 && h.e_type == ET_DYN;
+#if defined(__x86_64__)
+	mine = mine && h.e_machine == EM_X86_64;
+#elif defined(__aarch64__)
+	mine = mine && h.e_machine == EM_AARCH64;
+#endif
+	if (!mine) {
+		snprintf(detail, size, "%.200s is no library of this kind of processor", path);
+		goto done;
+	}
+	uint64_t bytes = (uint64_t)st.st_size, end = h.e_phoff;
+	good = h.e_phentsize == sizeof(Elf64_Phdr) && h.e_phoff < bytes;
+	for (int i = 0; good && i < h.e_phnum; i++) {
+		Elf64_Phdr p;
+		if (pread(fd, &p, sizeof p, (off_t)(h.e_phoff + (uint64_t)i * sizeof p)) != (ssize_t)sizeof p || p.p_offset > UINT64_MAX - p.p_filesz) {
+			good = false;
+			break;
+		}
+		end = p.p_offset + p.p_filesz;
+		good = p.p_filesz == 0 || end <= bytes;
+	}
+	if (!good)
+		snprintf(detail, size, "%.200s is damaged: a part ends at byte %llu of %llu", path, (unsigned long long)end, (unsigned long long)bytes);
+done:
+	if (fd >= 0)
+		close(fd);
+	return good;
+}
+
+/* *name becomes what was opened. */
+static void *open_library(const char *path, const char **name, char *detail, size_t size)
 {
 	static const char *const usual[] = {
 		"/usr/lib/wsl/lib/libcuda.so.1", "libcuda.so.1", /* under WSL, Windows' own first */
@@ -1151,8 +1230,8 @@ static void *open_library(const char *path, char *detail, size_t size)
 		MULTIARCH "/nvidia/current/libcuda.so.1", "/usr/lib64/libcuda.so.1", "/usr/lib64/nvidia/libcuda.so.1",
 		"/usr/lib/nvidia/libcuda.so.1", "/usr/local/nvidia/lib64/libcuda.so.1", "/run/opengl-driver/lib/libcuda.so.1",
 	};
+	static _Thread_local char in_folder[4096];
 	const char *const *names = &path;
-	char in_folder[4096];
 	struct stat st;
 	size_t n = 1;
 	if (path != NULL && stat(path, &st) == 0 && S_ISDIR(st.st_mode) &&
@@ -1163,28 +1242,80 @@ static void *open_library(const char *path, char *detail, size_t size)
 		n = sizeof usual / sizeof usual[0];
 	}
 	for (size_t i = 0; i < n; i++) {
-		void *library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
-		if (library != NULL)
-			return library;
-		const char *why = dlerror();
-		if (n == 1 || i == 1) /* what the loader itself says */
-			copy_text(detail, size, why != NULL ? why : "the loader gives no reason");
+		char why[300];
+		if (n > 1 && names[i][0] == '/' && access(names[i], F_OK) != 0)
+			continue;
+		if (check_library(names[i], why, sizeof why)) {
+			void *library = dlopen(*name = names[i], RTLD_NOW | RTLD_LOCAL);
+			if (library != NULL)
+				return library;
+			const char *said = dlerror();
+			copy_text(why, sizeof why, said != NULL ? said : "the loader gives no reason");
+		}
+		/* Of the usual places, what the loader itself says, unless one has a file that is no driver. */
+		if (detail[0] == 0 || names[i][0] == '/')
+			copy_text(detail, size, why);
 	}
 	return NULL;
 }
 
-static bool find_functions(void *library, char *detail, size_t size)
+/* As load_driver. */
+static const char *find_functions(void *library, const char *file, char *detail, size_t size)
 {
 	void *address;
+	if (dlsym(library, "cuInit") == NULL) {
+		snprintf(detail, size, "%.200s is no CUDA driver: it has no cuInit", file);
+		return "no_driver";
+	}
 #define F(name, arguments) \
 	if ((address = dlsym(library, #name)) == NULL) { \
-		snprintf(detail, size, "the driver has no %s", #name); \
-		return false; \
+		snprintf(detail, size, "%.200s is too old, it has no %s: update the driver", file, #name); \
+		return "driver_mismatch"; \
 	} \
 	memcpy(&cu.name, &address, sizeof address);
 	CUDA_FUNCTIONS(F)
 #undef F
-	return true;
+	return NULL;
+}
+
+/* What a failure of the driver means for the path. After a sticky error every
+ * further call of the context fails. */
+static const char *gpu_reason(const char *call, int code)
+{
+	static const int sticky[] = {214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 721, 805, 806, 810, 911, 916};
+	for (size_t i = 0; i < sizeof sticky / sizeof sticky[0]; i++)
+		if (sticky[i] == code)
+			return "gpu_lost";
+	switch (code) {
+	case CU_OUT_OF_MEMORY:
+	case 46:  /* CUDA_ERROR_DEVICE_UNAVAILABLE: an exclusive GPU in use */
+	case 304: /* CUDA_ERROR_OPERATING_SYSTEM: descriptors, permissions */
+	case 808: /* CUDA_ERROR_MPS_MAX_CLIENTS_REACHED */
+	case 809: /* CUDA_ERROR_MPS_MAX_CONNECTIONS_REACHED */
+		return "limit";
+	case 34:  /* CUDA_ERROR_STUB_LIBRARY */
+	case 100: /* CUDA_ERROR_NO_DEVICE */
+	case 802: /* CUDA_ERROR_SYSTEM_NOT_READY */
+		return "no_driver";
+	case 36:  /* CUDA_ERROR_CALL_REQUIRES_NEWER_DRIVER */
+	case 803: /* CUDA_ERROR_SYSTEM_DRIVER_MISMATCH */
+	case 804: /* CUDA_ERROR_COMPAT_NOT_SUPPORTED_ON_DEVICE */
+		return "driver_mismatch";
+	case 801: /* CUDA_ERROR_NOT_SUPPORTED */
+		return "vmm_unsupported";
+	case 201: /* CUDA_ERROR_INVALID_CONTEXT: memory of a process that the driver does not reach from this one */
+		if (strcmp(call, "cuMemImportFromShareableHandle") == 0)
+			return "vmm_unsupported";
+		break;
+	}
+	return "gpu_error";
+}
+
+/* A call that failed, for people. */
+static const char *gpu_failure(const char *call, int code, char *detail, size_t size)
+{
+	snprintf(detail, size, "%s: %s (%d)", call, cu_name(code), code);
+	return gpu_reason(call, code);
 }
 
 /* Loads the driver. null, or why this process cannot use memory of a GPU: a
@@ -1196,25 +1327,22 @@ static const char *load_driver(const char *path, char *detail, size_t size)
 		path = getenv("CAMD_CUDA_LIBRARY");
 	if (path != NULL && path[0] == 0)
 		path = NULL;
+	int64_t end = now_ns() + OPEN_LIMIT_MS * 1000000ll;
 	for (int none = 0; !atomic_compare_exchange_strong(&cu.state, &none, 1); none = 0) {
 		if (atomic_load(&cu.state) == 2)
 			return NULL;
-		sched_yield();
+		if (now_ns() > end) {
+			copy_text(detail, size, "another thread has been opening the driver for 5 s");
+			return "gpu_timeout";
+		}
+		nap(1000000);
 	}
-	const char *reason = NULL;
-	void *library = open_library(path, detail, size);
-	if (library == NULL) {
-		reason = "no_driver";
-	} else if (!find_functions(library, detail, size)) {
-		reason = "vmm_unsupported";
-	} else {
+	const char *reason = "no_driver", *file = NULL;
+	void *library = open_library(path, &file, detail, size);
+	if (library != NULL && (reason = find_functions(library, file, detail, size)) == NULL) {
 		int code = cu.cuInit(0);
-		if (code == 36 || code == 803 || code == 804)
-			reason = "driver_mismatch";
-		else if (code != CU_SUCCESS)
-			reason = "no_driver";
-		if (reason != NULL)
-			snprintf(detail, size, "cuInit: %s (%d)", cu_name(code), code);
+		if (code != CU_SUCCESS)
+			reason = gpu_failure("cuInit", code, detail, size);
 	}
 	atomic_store(&cu.state, reason == NULL ? 2 : 0);
 	return reason;
@@ -1238,32 +1366,49 @@ struct gpu {
 static const char *list_gpus(struct gpu *gpus, int *count, char *detail, size_t size)
 {
 	int n = 0, seen = 0;
+	const char *reason = NULL;
 	*count = 0;
 	int code = cu.cuDeviceGetCount(&n);
-	if (code != CU_SUCCESS) {
-		snprintf(detail, size, "cuDeviceGetCount: %s (%d)", cu_name(code), code);
-		return "no_driver";
-	}
+	if (code != CU_SUCCESS)
+		return gpu_failure("cuDeviceGetCount", code, detail, size);
 	for (int i = 0; i < n && *count < MAX_GPUS; i++) {
 		struct gpu *g = &gpus[*count];
 		uint8_t uuid[16];
 		int vmm = 0, posix = 0;
 		g->ordinal = i;
-		if (cu.cuDeviceGet(&g->device, i) != CU_SUCCESS || cu.cuDeviceGetUuid_v2(uuid, g->device) != CU_SUCCESS)
+		const char *call = "cuDeviceGet";
+		if ((code = cu.cuDeviceGet(&g->device, i)) == CU_SUCCESS) {
+			call = "cuDeviceGetUuid";
+			code = cu.cuDeviceGetUuid_v2(uuid, g->device);
+		}
+		if (code == CU_SUCCESS) {
+			call = "cuDeviceGetAttribute";
+			if ((code = cu.cuDeviceGetAttribute(&vmm, CU_ATTRIBUTE_VMM, g->device)) == CU_SUCCESS)
+				code = cu.cuDeviceGetAttribute(&posix, CU_ATTRIBUTE_POSIX_FD, g->device);
+		}
+		if (code != CU_SUCCESS) {
+			reason = gpu_failure(call, code, detail, size);
 			continue;
+		}
 		seen++;
-		if (cu.cuDeviceGetAttribute(&vmm, CU_ATTRIBUTE_VMM, g->device) != CU_SUCCESS || vmm == 0 ||
-			cu.cuDeviceGetAttribute(&posix, CU_ATTRIBUTE_POSIX_FD, g->device) != CU_SUCCESS || posix == 0)
+		if (vmm == 0 || posix == 0)
 			continue;
 		uuid_text(uuid, g->uuid);
 		++*count;
 	}
-	if (seen > 0 && *count == 0) {
+	if (*count > 0)
+		return NULL;
+	if (seen > 0) {
 		copy_text(detail, size, "no GPU here can take memory by descriptor");
 		return "vmm_unsupported";
 	}
-	return NULL;
+	return reason; /* null: there is none */
 }
+
+/* What only the process has, and not a subscription. */
+static _Atomic uint64_t tickets;     /* frames that were taken: a frame of one subscription is none of another */
+static atomic_uint contexts_lent;    /* GPUs by ordinal, whose context the program was given */
+static atomic_bool work_outstanding; /* a GPU did not finish in time: its memory stays mapped */
 
 /* ---- Memory ---- */
 
@@ -1312,7 +1457,6 @@ struct camd_sub {
 	struct epoch *epochs; /* all that are mapped */
 	struct epoch *current;
 	struct lease leases[CAMD_MAX_CREDIT];
-	uint64_t tickets;
 	camd_stats stats;
 	uint64_t last_sequence;
 	bool broken; /* the next frame is the first of a new format */
@@ -1322,6 +1466,7 @@ struct camd_sub {
 	int32_t gpu;
 	int ordinal;
 	void *saved; /* what cuCtxPopCurrent gives back */
+	bool stuck;  /* the GPU did not finish in time: nothing of it is freed */
 };
 
 static int fail(camd_sub *s, int status, const char *reason, const char *format, ...) __attribute__((format(printf, 4, 5)));
@@ -1345,26 +1490,9 @@ static int fail_system(camd_sub *s, const char *call)
 	return fail(s, status, NULL, "%s: %s", call, strerror(e));
 }
 
-/* What a failure of the driver means for the path. After a sticky error every
- * further call of the context fails. */
-static const char *gpu_reason(int code)
-{
-	static const int sticky[] = {214, 220, 226, 700, 702, 709, 710, 714, 715, 716, 717, 718, 719, 805, 806, 807, 808, 809, 810, 916};
-	for (size_t i = 0; i < sizeof sticky / sizeof sticky[0]; i++)
-		if (sticky[i] == code)
-			return "gpu_lost";
-	switch (code) {
-	case CU_OUT_OF_MEMORY:
-	case 46:  /* CUDA_ERROR_DEVICE_UNAVAILABLE: an exclusive GPU in use */
-	case 304: /* CUDA_ERROR_OPERATING_SYSTEM: descriptors, permissions */
-		return "limit";
-	}
-	return "vmm_unsupported";
-}
-
 static int fail_gpu(camd_sub *s, const char *call, int code)
 {
-	return fail(s, CAMD_GPU, gpu_reason(code), "%s, or a call before it: %s (%d)", call, cu_name(code), code);
+	return fail(s, CAMD_GPU, gpu_reason(call, code), "%s, or a call before it: %s (%d)", call, cu_name(code), code);
 }
 
 /* Maps a memory file of the daemon. One that is shorter than said, or that could
@@ -1414,7 +1542,7 @@ static void unmap_device(struct epoch *e, uint64_t base, size_t reserved, bool m
 
 static void free_epoch(camd_sub *s, struct epoch *e)
 {
-	if (e->base != 0 && enter(s) == CU_SUCCESS) {
+	if (e->base != 0 && !s->stuck && enter(s) == CU_SUCCESS) {
 		unmap_device(e, e->base, e->device_bytes, true);
 		leave(s);
 	}
@@ -1475,6 +1603,10 @@ static void close_gpu(camd_sub *s)
 {
 	if (s->context == NULL)
 		return;
+	if (s->stuck) {
+		s->context = s->copies = NULL;
+		return;
+	}
 	if (enter(s) == CU_SUCCESS) {
 		for (int i = 0; i < CAMD_MAX_CREDIT; i++)
 			if (s->leases[i].event != NULL)
@@ -1544,6 +1676,25 @@ static int import_device(camd_sub *s, struct epoch *e, const struct device *d, i
 	return CAMD_OK;
 }
 
+/* Notes that the GPU does not finish. What its work may still touch stays as it
+ * is until the process ends: freeing it would wait without a limit, or take
+ * memory away from under the work. */
+static int give_up_gpu(camd_sub *s, const char *what, int ms)
+{
+	s->stuck = true;
+	atomic_store(&work_outstanding, true);
+	return fail(s, CAMD_GPU, "gpu_timeout", "the GPU did not finish %s within %d.%d s", what, ms / 1000, ms % 1000 / 100);
+}
+
+/* Waits for the copies of this file, for so long. */
+static int wait_copies(camd_sub *s, int ms)
+{
+	int code;
+	for (int64_t end = now_ns() + ms * 1000000ll; (code = cu.cuStreamQuery(s->copies)) == CU_NOT_READY && now_ns() < end;)
+		nap(100000);
+	return code;
+}
+
 /* Reads device memory, and waits for it. */
 static int read_device_memory(camd_sub *s, void *out, uint64_t from, size_t bytes)
 {
@@ -1556,14 +1707,17 @@ static int read_device_memory(camd_sub *s, void *out, uint64_t from, size_t byte
 		call = "cuMemcpyDtoHAsync";
 		code = cu.cuMemcpyDtoHAsync_v2(pinned, from, bytes, s->copies);
 		if (code == CU_SUCCESS) {
-			call = "cuStreamSynchronize";
-			code = cu.cuStreamSynchronize(s->copies);
+			call = "cuStreamQuery";
+			code = wait_copies(s, PROBE_LIMIT_MS);
 		}
 		if (code == CU_SUCCESS)
 			memcpy(out, pinned, bytes);
-		cu.cuMemFreeHost(pinned);
+		if (code != CU_NOT_READY)
+			cu.cuMemFreeHost(pinned);
 	}
 	leave(s);
+	if (code == CU_NOT_READY)
+		return give_up_gpu(s, "reading 32 bytes", PROBE_LIMIT_MS);
 	return code == CU_SUCCESS ? CAMD_OK : fail_gpu(s, call, code);
 }
 
@@ -1675,6 +1829,8 @@ static int send_packet(camd_sub *s, const char *packet)
 			return CAMD_OK;
 		if (errno == EINTR)
 			continue;
+		if (errno == EPIPE || errno == ECONNRESET)
+			return CAMD_OK; /* what camd said last can still be received, and is the better reason */
 		if (errno != EAGAIN)
 			break;
 		struct pollfd p = {.fd = s->socket, .events = POLLOUT};
@@ -2107,7 +2263,7 @@ static int handle(camd_sub *s, const struct message *m, const int *files, int n)
 			over(s, CAMD_EVICTED); /* the end of the socket says that nothing is read any more */
 		return s->status;
 	case M_BYE:
-		return fail(s, CAMD_GONE, m->reason, "camd says goodbye: %s", m->reason);
+		return fail(s, CAMD_GONE, m->reason, "camd says goodbye%s%s", m->detail[0] != 0 ? ": " : "", m->detail);
 	case M_UNKNOWN:
 		return CAMD_OK;
 	default:
@@ -2278,7 +2434,7 @@ static int take(camd_sub *s, camd_frame *f)
 	l->state = SLOT_HELD;
 	l->word = word;
 	l->epoch = e;
-	l->ticket = f->lease = ++s->tickets;
+	l->ticket = f->lease = atomic_fetch_add(&tickets, 1) + 1;
 	e->users++;
 	return CAMD_OK;
 }
@@ -2322,12 +2478,6 @@ static int reap_leases(camd_sub *s)
 	if (lost != CU_SUCCESS) /* the context is of no more use: its work will never be complete */
 		return over(s, fail_gpu(s, "cuEventQuery", lost));
 	return CAMD_OK;
-}
-
-static void nap(int64_t ns)
-{
-	struct timespec t = {.tv_sec = ns / 1000000000, .tv_nsec = ns % 1000000000};
-	nanosleep(&t, NULL);
 }
 
 /* Sleeps until the writer wakes its readers, unless it has done so since count
@@ -2374,14 +2524,16 @@ static int check_options(camd_sub *s, const camd_options *o, const char *stream,
 {
 	s->accept = o->accept != 0 ? o->accept : (unsigned)CAMD_SHM;
 	s->require = o->require;
-	if (o->require != 0)
-		s->accept = o->require; /* nothing else will do */
 	s->wake = o->wake;
 	q->credit = o->credit != 0 ? o->credit : CAMD_DEFAULT_CREDIT;
 	if (stream == NULL || stream[0] == 0 || strlen(stream) > NAME_MAX_BYTES)
 		return fail(s, CAMD_INVALID, NULL, "a stream is named CAMERA/STREAM, in at most %d bytes", NAME_MAX_BYTES);
 	if ((s->accept & ~(unsigned)(CAMD_SHM | CAMD_CUDA)) != 0 || (s->require != 0 && s->require != CAMD_SHM && s->require != CAMD_CUDA))
 		return fail(s, CAMD_INVALID, NULL, "accept takes CAMD_SHM and CAMD_CUDA, require one of them");
+	if (s->require != 0 && o->accept != 0 && (s->accept & s->require) == 0)
+		return fail(s, CAMD_INVALID, NULL, "%s is required and not among what is accepted", s->require == CAMD_CUDA ? "cuda" : "shm");
+	if (s->require != 0)
+		s->accept = s->require; /* nothing else will do */
 	if (q->credit < 1 || q->credit > CAMD_MAX_CREDIT)
 		return fail(s, CAMD_INVALID, NULL, "credit %d, want 1 to %d", q->credit, CAMD_MAX_CREDIT);
 	if (s->wake != CAMD_WAKE_FUTEX && s->wake != CAMD_WAKE_FD)
@@ -2399,6 +2551,11 @@ static int check_options(camd_sub *s, const camd_options *o, const char *stream,
  * since the driver takes its time to start. */
 static void see_gpus(struct request *q, const char *library)
 {
+	if (atomic_load(&work_outstanding)) {
+		q->gpu_reason = "gpu_timeout";
+		copy_text(q->gpu_detail, sizeof q->gpu_detail, "the GPU did not finish earlier work of this program in time");
+		return;
+	}
 	q->gpu_reason = load_driver(library, q->gpu_detail, sizeof q->gpu_detail);
 	if (q->gpu_reason == NULL)
 		q->gpu_reason = list_gpus(q->gpus, &q->gpu_count, q->gpu_detail, sizeof q->gpu_detail);
@@ -2537,6 +2694,8 @@ int camd_release_on(camd_sub *sub, camd_frame *frame, void *cuda)
 	int code;
 	if (l == NULL)
 		return CAMD_RELEASED;
+	if ((uintptr_t)cuda <= CU_STREAM_PER_THREAD)
+		return fail(sub, CAMD_INVALID, NULL, "the default stream orders work by the calling thread and context: create one");
 	if (l->epoch->base == 0) {
 		if (!driver_loaded())
 			return fail(sub, CAMD_GPU, "no_driver", "the CUDA driver is not loaded");
@@ -2583,11 +2742,18 @@ const char *camd_reason(const camd_sub *sub) { return sub != NULL ? sub->reason 
 const char *camd_detail(const camd_sub *sub) { return sub != NULL ? sub->detail : ""; }
 const char *camd_dir(const camd_sub *sub) { return sub != NULL ? sub->dir : ""; }
 
+/* The program's own streams live in the context: it has a reference from here
+ * on, which the end of the subscription does not take away. */
 int camd_device(const camd_sub *sub, void **context)
 {
 	bool there = sub != NULL && sub->context != NULL;
-	if (context != NULL)
+	if (context != NULL) {
 		*context = there ? sub->context : NULL;
+		unsigned bit = there ? 1u << sub->ordinal % 32 : 0;
+		void *same;
+		if (there && (atomic_fetch_or(&contexts_lent, bit) & bit) == 0 && cu.cuDevicePrimaryCtxRetain(&same, sub->gpu) != CU_SUCCESS)
+			atomic_fetch_and(&contexts_lent, ~bit);
+	}
 	return there ? sub->ordinal : -1;
 }
 
@@ -2600,12 +2766,16 @@ camd_stats camd_get_stats(const camd_sub *sub)
 /* Waits for the GPU work of frames that are pending. */
 static void wait_pending(camd_sub *s)
 {
-	if (s->stats.pending == 0 || enter(s) != CU_SUCCESS)
+	if (s->stats.pending == 0 || s->stuck || enter(s) != CU_SUCCESS)
 		return;
-	for (int i = 0; i < CAMD_MAX_CREDIT; i++)
-		if (s->leases[i].state == SLOT_PENDING)
-			cu.cuEventSynchronize(s->leases[i].event);
+	bool late = false;
+	int64_t end = now_ns() + WORK_LIMIT_MS * 1000000ll;
+	for (int i = 0; i < CAMD_MAX_CREDIT && !late; i++)
+		while (s->leases[i].state == SLOT_PENDING && cu.cuEventQuery(s->leases[i].event) == CU_NOT_READY && !(late = now_ns() >= end))
+			nap(100000);
 	leave(s);
+	if (late)
+		give_up_gpu(s, "the work on frames", WORK_LIMIT_MS);
 }
 
 void camd_close(camd_sub *sub)
@@ -2620,6 +2790,8 @@ void camd_close(camd_sub *sub)
 		e->users = 0;
 	reap_epochs(s);
 	close_gpu(s);
+	if (s->stuck && s->stats.pending > 0)
+		s->socket = -1; /* stays open: until this process ends, nobody writes under the work */
 	/* The end of the socket gives back every frame. */
 	if (s->socket >= 0 && s->status == CAMD_OK)
 		(void)!send(s->socket, bye, sizeof bye - 1, MSG_NOSIGNAL | MSG_DONTWAIT);

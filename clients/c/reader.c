@@ -31,17 +31,37 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/time.h>
 #include <time.h>
+#include <unistd.h>
 
 /* Exit codes, those of camsub. */
 enum { EXIT_BAD = 1, EXIT_USAGE = 2, EXIT_NOT_FOUND = 4, EXIT_NO_PATH = 5, EXIT_NOTHING = 6 };
 
 static volatile sig_atomic_t stopped;
 
+enum { STOP_MS = 1500 }; /* from a signal to the end, whatever hangs */
+
+static void end_in(long ms)
+{
+	struct itimerval t = {.it_value = {.tv_sec = ms / 1000, .tv_usec = ms % 1000 * 1000}};
+	setitimer(ITIMER_REAL, &t, NULL);
+}
+
+/* A call of the CUDA driver that hangs cannot be interrupted: then the process
+ * ends from here. */
 static void stop(int signal)
 {
-	(void)signal;
+	static const char late[] = "reader: nothing within --timeout-ms: a call of the CUDA driver does not return\n";
+	if (signal == SIGALRM) {
+		if (!stopped)
+			(void)!write(STDERR_FILENO, late, sizeof late - 1);
+		_exit(stopped ? 0 : EXIT_NOTHING);
+	}
+	if (stopped)
+		_exit(0);
 	stopped = 1;
+	end_in(STOP_MS);
 }
 
 static int64_t now_ns(void)
@@ -67,10 +87,20 @@ struct settings {
 	bool verify, async, reconnect, print;
 };
 
+/* Ends the process if nothing comes back within --timeout-ms and what a step may
+ * take besides. */
+static void watch(const struct settings *s)
+{
+	if (s->timeout_ms > 0 && !stopped)
+		end_in(s->timeout_ms + s->hold_ms + 2000);
+}
+
 /* ---- This program's own use of the GPU ---- */
 
 #define FUNCTIONS(F) \
 	F(cuCtxSetCurrent, (void *)) \
+	F(cuDeviceGet, (int *, int)) \
+	F(cuDevicePrimaryCtxRelease_v2, (int)) \
 	F(cuStreamCreateWithPriority, (void **, unsigned, int)) \
 	F(cuStreamDestroy_v2, (void *)) \
 	F(cuStreamSynchronize, (void *)) \
@@ -123,11 +153,15 @@ static bool gpu_ok(int code, const char *call)
 	return code == 0;
 }
 
+static int lent = -1; /* the GPU whose context camd_device gave to this program */
+
 static bool gpu_open(struct gpu *g, const camd_sub *sub)
 {
 	memset(g, 0, sizeof *g);
-	if (camd_device(sub, &g->context) < 0)
+	int ordinal = camd_device(sub, &g->context);
+	if (ordinal < 0)
 		return true; /* frames are in host memory */
+	lent = ordinal;
 	return load_driver() && gpu_ok(cu.cuCtxSetCurrent(g->context), "cuCtxSetCurrent") &&
 		gpu_ok(cu.cuStreamCreateWithPriority(&g->stream, 1, 0), "cuStreamCreateWithPriority");
 }
@@ -144,6 +178,14 @@ static void gpu_close(struct gpu *g)
 	if (g->context != NULL)
 		cu.cuCtxSetCurrent(NULL);
 	memset(g, 0, sizeof *g);
+}
+
+/* Gives the context back, when no memory or stream of it is needed any more. */
+static void gpu_done(void)
+{
+	int device;
+	if (cu.loaded && lent >= 0 && cu.cuDeviceGet(&device, lent) == 0)
+		cu.cuDevicePrimaryCtxRelease_v2(device);
 }
 
 /* Enqueues the copy of a frame into the i-th memory. */
@@ -340,9 +382,13 @@ static int run(const struct settings *s, camd_sub *sub, struct result *r)
 {
 	struct gpu g;
 	int status = gpu_open(&g, sub) ? CAMD_OK : CAMD_GPU;
-	int64_t heard = now_ns();
+	int64_t heard = now_ns(), watched = 0;
 	while (status == CAMD_OK && !stopped && (s->count == 0 || r->frames < (uint64_t)s->count)) {
 		camd_frame f;
+		if (now_ns() - watched > 500000000) { /* a system call for each frame would be many */
+			watch(s);
+			watched = now_ns();
+		}
 		status = next(s, sub, &f, 100);
 		if (status == CAMD_TIMEOUT) {
 			status = s->timeout_ms > 0 && now_ns() - heard > s->timeout_ms * 1000000 ? CAMD_TIMEOUT : CAMD_OK;
@@ -409,18 +455,35 @@ static bool again(const struct settings *s, int status, bool was_there)
 	return false;
 }
 
+/* Says what ended a subscription, once while it stays the same. */
+static void tell(const struct settings *s, const camd_sub *sub, int status, char *last, size_t size)
+{
+	char line[700];
+	const char *detail = camd_detail(sub), *reason = camd_reason(sub);
+	bool said = reason[0] == 0 || strstr(detail, reason) != NULL;
+	snprintf(line, sizeof line, "%s%s%s%s%s%s", camd_strerror(status), detail[0] != 0 ? ": " : "", detail, said ? "" : " (", said ? "" : reason,
+		said ? "" : ")");
+	if (strcmp(line, last) == 0)
+		return;
+	fprintf(stderr, "reader: %s: %s\n", s->stream, line);
+	snprintf(last, size, "%s", line);
+}
+
 static int read_stream(const struct settings *s)
 {
 	struct result r = {0};
 	int status;
 	bool was_there = false;
+	char said[700] = "";
 	int64_t since = now_ns();
 	for (;;) {
 		camd_sub *sub;
+		watch(s);
 		status = camd_open(&sub, s->stream, &s->options);
 		if (status == CAMD_OK) {
 			r.reconnects += was_there;
 			was_there = true;
+			said[0] = 0;
 			fprintf(stderr, "reader: %s by %s%s%s\n", s->stream, camd_path(sub), camd_detail(sub)[0] != 0 ? "; " : "", camd_detail(sub));
 			printf("path %s %s\n", camd_path(sub), camd_reason(sub)[0] != 0 ? camd_reason(sub) : "-");
 			fflush(stdout);
@@ -428,14 +491,14 @@ static int read_stream(const struct settings *s)
 			since = now_ns();
 		}
 		if (status != CAMD_OK)
-			fprintf(stderr, "reader: %s: %s%s%s (%s)\n", s->stream, camd_strerror(status), camd_detail(sub)[0] != 0 ? ": " : "",
-				camd_detail(sub), camd_reason(sub));
+			tell(s, sub, status, said, sizeof said);
 		camd_close(sub);
 		bool late = s->timeout_ms > 0 && now_ns() - since > s->timeout_ms * 1000000;
 		if (status == CAMD_OK || stopped || late || !again(s, status, was_there))
 			break;
 		sleep_ns(100000000);
 	}
+	gpu_done();
 	if (stopped)
 		status = CAMD_OK;
 	report(&r, 0);
@@ -549,12 +612,15 @@ int main(int argc, char **argv)
 		fputs(usage, stderr);
 		return EXIT_USAGE;
 	}
-	if (s.options.accept == 0)
+	if (s.options.accept == 0 && s.options.require == 0)
 		s.options.accept = CAMD_CUDA | CAMD_SHM; /* the best that can be had; camd.h's default is shm alone */
+	if (s.timeout_ms > 0 && s.timeout_ms < 5000)
+		s.options.timeout_ms = (int)s.timeout_ms;
 	struct sigaction a;
 	memset(&a, 0, sizeof a);
 	a.sa_handler = stop;
 	sigaction(SIGINT, &a, NULL);
 	sigaction(SIGTERM, &a, NULL);
+	sigaction(SIGALRM, &a, NULL);
 	return read_stream(&s);
 }

@@ -4,6 +4,7 @@
  * selftest.c: shows the inside of camd.c to the tests in clients/c/check. It
  * contains camd.c, so that functions and constants of that file are at hand.
  */
+#define WORK_LIMIT_MS 500
 #include "camd.c"
 
 #include <dirent.h>
@@ -111,7 +112,7 @@ static void show(const struct message *m)
 		printf("%s %s | %s", m->type == M_EVICT ? "evict" : "reject", m->reason, m->detail);
 		break;
 	case M_BYE:
-		printf("bye %s", m->reason);
+		printf("bye %s%s%s", m->detail, strcmp(m->detail, m->reason) == 0 ? "" : " | ", strcmp(m->detail, m->reason) == 0 ? "" : m->reason);
 		break;
 	case M_OTHER:
 		printf("other");
@@ -158,6 +159,14 @@ static int hash(void)
 		sha256_add(&s, data, n);
 	sha256_hex(&s, hex);
 	printf("%s\n", hex);
+	return 0;
+}
+
+/* The reason for each code of the driver, of any call and of an import. */
+static int reasons(void)
+{
+	for (int code = 1; code < 1000; code++)
+		printf("%s %s\n", gpu_reason("cuMemMap", code), gpu_reason("cuMemImportFromShareableHandle", code));
 	return 0;
 }
 
@@ -213,7 +222,10 @@ static int misuse(const char *dir, const char *stream)
 		MUST(camd_release(sub, &a) == CAMD_OK && camd_release(sub, &a) == CAMD_RELEASED);
 		MUST(camd_release(sub, &copy) == CAMD_RELEASED && camd_valid(sub, &copy) == CAMD_RELEASED);
 		MUST(camd_next(sub, &c, 5000) == CAMD_OK && c.sequence > b.sequence);
-		MUST(camd_device(sub, NULL) == -1 && camd_release_on(sub, &c, NULL) == CAMD_GPU);
+		MUST(camd_device(sub, NULL) == -1 && camd_release_on(sub, &c, NULL) == CAMD_INVALID);
+		for (uintptr_t queue = 1; queue < 3; queue++) /* the default stream by its other names */
+			MUST(camd_release_on(sub, &c, (void *)queue) == CAMD_INVALID);
+		MUST(camd_release_on(sub, &c, &o) == CAMD_GPU && strcmp(camd_reason(sub), "no_driver") == 0);
 		MUST(camd_valid(sub, &c) == CAMD_OK);
 		while (camd_next(sub, &a, 0) == CAMD_OK)
 			camd_release(sub, &a);
@@ -235,6 +247,21 @@ static int misuse(const char *dir, const char *stream)
 	o.accept = 4;
 	MUST(camd_open(&sub, stream, &o) == CAMD_INVALID);
 	camd_close(sub);
+	o.accept = CAMD_SHM;
+	o.require = CAMD_CUDA;
+	MUST(camd_open(&sub, stream, &o) == CAMD_INVALID && strstr(camd_detail(sub), "cuda is required") != NULL);
+	camd_close(sub);
+	o.require = 0;
+
+	/* A frame of a subscription that was closed is none of the next one. */
+	camd_frame old, own;
+	MUST(camd_open(&sub, stream, &o) == CAMD_OK && camd_next(sub, &old, 5000) == CAMD_OK);
+	camd_close(sub);
+	MUST(camd_open(&sub, stream, &o) == CAMD_OK && camd_next(sub, &own, 5000) == CAMD_OK);
+	MUST(camd_release(sub, &old) == CAMD_RELEASED && camd_valid(sub, &old) == CAMD_RELEASED);
+	MUST(camd_valid(sub, &own) == CAMD_OK && camd_get_stats(sub).held == 1 && camd_release(sub, &own) == CAMD_OK);
+	camd_close(sub);
+
 	MUST(camd_open(&sub, "", NULL) == CAMD_INVALID);
 	camd_close(sub);
 	MUST(camd_open(&sub, NULL, NULL) == CAMD_INVALID);
@@ -245,6 +272,26 @@ static int misuse(const char *dir, const char *stream)
 	for (int i = 0; i >= CAMD_GPU - 1; i--)
 		MUST(camd_strerror(i)[0] != 0);
 	MUST(count_files() == files && count_maps() == 0);
+	return 0;
+}
+
+/* What a daemon says in front of hanging up is heard, also when the hello cannot
+ * be sent any more. */
+static int last_words(void)
+{
+	static const char reject[] = "{\"type\":\"reject\",\"reject\":{\"reason\":\"permission_denied\",\"text\":\"user 7 is not served\"}}";
+	struct request q = {.credit = 1, .deadline = now_ns() + 5000000000};
+	camd_sub *s = calloc(1, sizeof *s);
+	int ends[2];
+	MUST(s != NULL && (s->packet = malloc(MAX_PACKET + 1)) != NULL);
+	MUST(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) == 0);
+	s->socket = ends[0];
+	s->pipe = s->poll = -1;
+	s->accept = CAMD_SHM;
+	MUST(send(ends[1], reject, sizeof reject - 1, 0) > 0 && close(ends[1]) == 0);
+	MUST(subscribe(s, &q) == CAMD_PERMISSION && strcmp(camd_reason(s), "permission_denied") == 0);
+	MUST(strcmp(camd_detail(s), "user 7 is not served") == 0 && s->socket == -1);
+	camd_close(s);
 	return 0;
 }
 
@@ -270,22 +317,27 @@ static int evicted(const char *dir, const char *stream)
 	return 0;
 }
 
-/* Uses frames in memory of a GPU, and closes while work on them is under way. */
+/* Uses frames in memory of a GPU, and closes while work on them is under way.
+ * No other subscription holds the context: the program has it from camd_device. */
 static int device(const char *dir, const char *stream, const char *library)
 {
 	camd_options o = {.runtime_dir = dir, .require = CAMD_CUDA, .cuda_library = library, .credit = 1};
-	camd_sub *keep = NULL, *sub;
+	camd_sub *sub;
 	camd_frame f, copy;
-	void *context, *queue = NULL, *host = NULL, *current = NULL;
-	MUST(camd_open(&keep, stream, &o) == CAMD_OK && camd_device(keep, &context) >= 0); /* keeps the context */
+	void *context, *same, *queue = NULL, *host = NULL, *current = NULL;
+	MUST(camd_open(&sub, stream, &o) == CAMD_OK && camd_device(sub, &context) == 0 && camd_device(sub, NULL) == 0);
+	int32_t gpu = sub->gpu;
 	MUST(cu.cuCtxPushCurrent_v2(context) == 0 && cu.cuStreamCreateWithPriority(&queue, CU_STREAM_NON_BLOCKING, 0) == 0);
-	MUST(camd_next(keep, &f, -1) == CAMD_OK && f.host == NULL && f.device != 0 && camd_valid(keep, &f) == CAMD_OK);
+	MUST(camd_next(sub, &f, -1) == CAMD_OK && f.host == NULL && f.device != 0 && camd_valid(sub, &f) == CAMD_OK);
 	MUST(cu.cuMemHostAlloc(&host, f.bytes, 0) == 0);
-	camd_release(keep, &f);
+	camd_release(sub, &f);
+	camd_close(sub);
 	for (int i = 0; i < 10; i++) {
 		MUST(camd_open(&sub, stream, &o) == CAMD_OK && camd_next(sub, &f, -1) == CAMD_OK);
+		MUST(camd_device(sub, &same) == 0 && same == context);
 		MUST(cu.cuMemcpyDtoHAsync_v2(host, f.device, f.bytes, queue) == 0);
 		copy = f;
+		MUST(camd_release_on(sub, &f, NULL) == CAMD_INVALID && camd_valid(sub, &f) == CAMD_OK);
 		MUST(camd_release_on(sub, &f, queue) == CAMD_OK && camd_release_on(sub, &f, queue) == CAMD_RELEASED);
 		MUST(camd_release(sub, &copy) == CAMD_RELEASED && camd_valid(sub, &copy) == CAMD_RELEASED);
 		camd_stats st = camd_get_stats(sub);
@@ -299,8 +351,36 @@ static int device(const char *dir, const char *stream, const char *library)
 	}
 	MUST(cu.cuStreamSynchronize(queue) == 0 && cu.cuStreamDestroy_v2(queue) == 0 && cu.cuMemFreeHost(host) == 0);
 	MUST(cu.cuCtxPopCurrent_v2(&current) == 0 && current == context); /* nobody changed what is current */
-	camd_close(keep);
-	MUST(count_maps() == 0);
+	MUST(cu.cuDevicePrimaryCtxRelease_v2(gpu) == 0 && count_maps() == 0);
+	return 0;
+}
+
+/* Ends a subscription, and has the next one, where the GPU finishes nothing any
+ * more: told by a line when the frame is at hand. */
+static int hung(const char *dir, const char *stream, const char *library)
+{
+	camd_options o = {.runtime_dir = dir, .require = CAMD_CUDA, .cuda_library = library};
+	camd_sub *sub;
+	camd_frame f;
+	void *context, *queue = NULL, *host = NULL;
+	char line[16];
+	MUST(camd_open(&sub, stream, &o) == CAMD_OK && camd_device(sub, &context) == 0 && camd_next(sub, &f, -1) == CAMD_OK);
+	MUST(cu.cuCtxPushCurrent_v2(context) == 0 && cu.cuStreamCreateWithPriority(&queue, CU_STREAM_NON_BLOCKING, 0) == 0);
+	MUST(cu.cuMemHostAlloc(&host, f.bytes, 0) == 0);
+	printf("taken\n");
+	fflush(stdout);
+	MUST(fgets(line, sizeof line, stdin) != NULL);
+	MUST(cu.cuMemcpyDtoHAsync_v2(host, f.device, f.bytes, queue) == 0 && camd_release_on(sub, &f, queue) == CAMD_OK);
+	camd_sub *other;
+	o.require = 0;
+	o.accept = CAMD_CUDA | CAMD_SHM;
+	MUST(camd_open(&other, stream, &o) == CAMD_OK && strcmp(camd_path(other), "shm") == 0 && strcmp(camd_reason(other), "gpu_timeout") == 0);
+	int held = sub->socket;
+	camd_close(sub); /* with work that is not complete */
+	struct stat st;
+	MUST(fstat(held, &st) == 0 && S_ISSOCK(st.st_mode)); /* the daemon writes nothing under it */
+	MUST(camd_next(other, &f, 5000) == CAMD_OK && camd_release(other, &f) == CAMD_OK);
+	camd_close(other);
 	return 0;
 }
 
@@ -313,14 +393,20 @@ int main(int argc, char **argv)
 		return geometry_table();
 	if (strcmp(what, "parse") == 0)
 		return parse();
+	if (strcmp(what, "last-words") == 0)
+		return last_words();
 	if (strcmp(what, "hash") == 0)
 		return hash();
+	if (strcmp(what, "reasons") == 0)
+		return reasons();
 	if (strcmp(what, "misuse") == 0 && argc == 4)
 		return misuse(argv[2], argv[3]);
 	if (strcmp(what, "evicted") == 0 && argc == 4)
 		return evicted(argv[2], argv[3]);
 	if (strcmp(what, "device") == 0 && argc == 5)
 		return device(argv[2], argv[3], argv[4]);
-	fprintf(stderr, "usage: selftest layout|geometry|parse|hash|misuse DIR STREAM|evicted DIR STREAM|device DIR STREAM LIBRARY\n");
+	if (strcmp(what, "hung") == 0 && argc == 5)
+		return hung(argv[2], argv[3], argv[4]);
+	fprintf(stderr, "usage: selftest layout|geometry|parse|hash|reasons|last-words|(misuse|evicted) DIR STREAM|(device|hung) DIR STREAM LIBRARY\n");
 	return 2;
 }

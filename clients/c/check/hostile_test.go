@@ -18,6 +18,7 @@ const (
 	exitBad      = 1
 	exitNotFound = 4
 	exitNoPath   = 5
+	exitNothing  = 6
 )
 
 // ends runs the example against a fake daemon and wants an end with a code and
@@ -98,6 +99,18 @@ func TestOffersThatCannotBe(t *testing.T) {
 			})
 			f.ends(exitNoPath, c.words)
 		})
+	}
+}
+
+// A daemon that says nothing ends in time, and what one says in front of hanging
+// up is passed on.
+func TestDaemonsThatSayLittle(t *testing.T) {
+	newFake(t, func(c *call) error {
+		c.hungUp()
+		return nil
+	}).ends(exitNothing, "does not answer", "--timeout-ms", "100")
+	if out := output(t, "", programs(t).selftest, "last-words"); out != "" {
+		t.Error(out)
 	}
 }
 
@@ -261,7 +274,7 @@ func TestRunningDaemonsThatBreakTheProtocol(t *testing.T) {
 		"an offer of nonsense": {say(`{"type":"offer","offer":{}}`), exitBad, "out of order"},
 		"no JSON":              {say(`{"type":"bye"`), exitBad, "not a JSON object"},
 		"an empty packet":      {say(""), exitNotFound, "closed the connection"},
-		"goodbye":              {say(`{"type":"bye","bye":{"reason":"ended"}}`), exitNotFound, "(ended)"},
+		"goodbye":              {say(`{"type":"bye","bye":{"reason":"ended"}}`), exitNotFound, "says goodbye: ended"},
 		"gone":                 {func(*call) error { return nil }, exitNotFound, "closed the connection"},
 		"evicted with nothing at hand": {
 			say(`{"type":"evict","evict":{"reason":"misbehaved","text":"in a test"}}`), exitBad, "in a test (misbehaved)",

@@ -10,6 +10,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -22,6 +23,9 @@ import (
 
 // daemonVariable makes this test binary camd.
 const daemonVariable = "CAMD_CHECK_DAEMON"
+
+// soak has what takes long run too.
+var soak = os.Getenv("CAMD_SOAK") == "1"
 
 // scratch is where programs are built.
 var scratch string
@@ -93,13 +97,19 @@ func compile(cc string, args ...string) error {
 // built are programs that find their own mistakes with memory.
 type built struct{ reader, selftest string }
 
+// The client is compiled once for both: selftest.c contains it.
 var build = sync.OnceValues(func() (built, error) {
 	b := built{filepath.Join(scratch, "reader"), filepath.Join(scratch, "selftest")}
-	flags := append([]string{"-std=c11", "-O1", "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all"}, warnings...)
-	if err := compile("cc", append(flags, "reader.c", "camd.c", "-o", b.reader)...); err != nil {
+	sanitizers := []string{"-fsanitize=address,undefined", "-fno-sanitize-recover=all"}
+	flags := slices.Concat([]string{"-std=c11", "-Og", "-g"}, sanitizers, warnings)
+	client := b.selftest + ".o"
+	if err := compile("cc", append(flags, "-Dmain=selftest", "-c", "selftest.c", "-o", client)...); err != nil {
 		return b, err
 	}
-	return b, compile("cc", append(flags, "selftest.c", "-o", b.selftest)...)
+	if err := compile("cc", append(flags, "reader.c", client, "-o", b.reader)...); err != nil {
+		return b, err
+	}
+	return b, compile("cc", append(sanitizers, "-Wl,--defsym,main=selftest", client, "-o", b.selftest)...)
 })
 
 func programs(t testing.TB) built {

@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -145,7 +146,7 @@ func startDaemon(t testing.TB, env []string, dir string, args ...string) *proces
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := start(t, append(env, daemonVariable+"=1"), self, append([]string{"run", "--runtime-dir", dir}, args...)...)
+	p := start(t, append(env, daemonVariable+"=1"), self, append([]string{"run", "--runtime-dir", dir, "--set", "zenoh.enabled=false"}, args...)...)
 	await(t, "camd running", func() bool {
 		if p.ended() {
 			t.Fatalf("camd ended: %s", p.err.String())
@@ -159,7 +160,11 @@ func startDaemon(t testing.TB, env []string, dir string, args ...string) *proces
 // Where it is known to make mistakes, it is given less time.
 func startReader(t testing.TB, env []string, dir string, args ...string) *process {
 	t.Helper()
-	return start(t, env, programs(t).reader, append([]string{"test/color", "--runtime-dir", dir, "--timeout-ms", cmp.Or(os.Getenv("CAMD_CHECK_TIMEOUT_MS"), "20000"), "--accept", "shm"}, args...)...)
+	all := []string{"test/color", "--runtime-dir", dir, "--timeout-ms", cmp.Or(os.Getenv("CAMD_CHECK_TIMEOUT_MS"), "20000")}
+	if !slices.Contains(args, "--accept") && !slices.Contains(args, "--require") {
+		all = append(all, "--accept", "shm")
+	}
+	return start(t, env, programs(t).reader, append(all, args...)...)
 }
 
 // summary is the last line of the example.

@@ -139,7 +139,7 @@ func TestDaemonKilled(t *testing.T) {
 	p := startReader(t, nil, dir, "--print", "--timeout-ms", "0")
 	await(t, "frames", func() bool { return len(p.frames()) > 0 })
 	d.signal(syscall.SIGTERM)
-	if code := p.wait(); code != exitNotFound || !strings.Contains(p.err.String(), "(shutdown)") {
+	if code := p.wait(); code != exitNotFound || !strings.Contains(p.err.String(), "shutdown") {
 		t.Errorf("exit code %d: %s", code, p.err.String())
 	}
 }
