@@ -63,6 +63,14 @@ func (l *Local) Want(wanted bool) {
 	l.wanted = wanted
 }
 
+// Fresh says whether there is a frame that was not taken before.
+func (l *Local) Fresh() bool {
+	r := l.ring
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return !l.closed && l.wanted && !r.retired && r.newest != 0 && r.newest.Generation() > l.lastGen
+}
+
 // Take leases the newest frame, if there is one that was not taken before and
 // credit for it. Data has no room behind it.
 func (l *Local) Take(out *Lease) bool {

@@ -76,6 +76,7 @@ type Session struct {
 	routes     map[string]*route            // by key
 	version    atomic.Uint64                // of what routes depend on
 	unsent     atomic.Uint64                // samples without a connection
+	copied     atomic.Int64                 // bytes of copies for connections that are behind
 }
 
 // Options are settings of [Open] beside the configuration.

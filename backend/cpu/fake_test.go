@@ -99,6 +99,8 @@ type fakePublisher struct {
 	forgot  atomic.Int32
 }
 
+func (p *fakePublisher) Detach([]byte) int { return 0 }
+
 func (p *fakePublisher) Forget() { p.forgot.Add(1) }
 
 func (p *fakePublisher) match(yes bool) {
@@ -157,6 +159,15 @@ const testTopic = "/front/color/image_raw"
 
 func newRig(t testing.TB, change func(*Options)) *rig {
 	t.Helper()
+	s := &fakeSession{}
+	rg := newRigIn(t, s, change)
+	rg.session = s
+	return rg
+}
+
+// newRigIn is a rig over another session.
+func newRigIn(t testing.TB, s Session, change func(*Options)) *rig {
+	t.Helper()
 	rg := &rig{t: t, session: &fakeSession{}, link: &Link{}}
 	rg.clock.Store(int64(time.Hour))
 	o := Options{
@@ -166,7 +177,7 @@ func newRig(t testing.TB, change func(*Options)) *rig {
 	if change != nil {
 		change(&o)
 	}
-	rg.link.Open(rg.session)
+	rg.link.Open(s)
 	rg.Backend = New(o, rg.link)
 	t.Cleanup(func() {
 		rg.Close()

@@ -39,12 +39,12 @@ func (w *worker) image(e *epoch, h *hold, t *Topic) []byte {
 // them. On a link that does not take them in time, they are copied out.
 func (w *worker) asItIs(e *epoch, h *hold, t *Topic, p *parcel) []byte {
 	data := h.lease.Data
-	if e.tight || w.slow(e) {
+	if e.tight || w.overdue(e) {
 		data = p.room(len(data))
 		copy(data, h.lease.Data)
 		t.counts.copies.Add(1)
 	} else {
-		p.hold = h.retain()
+		p.keep(h.retain())
 	}
 	w.cached(t)
 	t.send(p, data)
@@ -56,12 +56,6 @@ func (w *worker) cached(t *Topic) {
 	if w.b.o.QoS.Durability == graph.TransientLocal {
 		t.counts.copies.Add(1)
 	}
-}
-
-// slow says whether the network has sat on a slot for too long.
-func (w *worker) slow(e *epoch) bool {
-	limit := w.b.o.HoldFor
-	return limit > 0 && e.local.Oldest() > limit/2
 }
 
 // compressed sends a frame as a CompressedImage. pixels are those of the Image

@@ -43,6 +43,10 @@ type Publisher interface {
 	// Matching says whether anybody subscribes.
 	Matching() bool
 	Put(o Put) error
+	// Detach gives back a payload that was put with Done and that slow links
+	// still send: they go on with a copy. It returns the bytes that were copied,
+	// 0 where nobody had it, and never waits.
+	Detach(payload []byte) int
 	// Forget drops the samples that are kept for late subscribers.
 	Forget()
 }
@@ -84,6 +88,8 @@ type zenohPublisher struct{ p *zenoh.Publisher }
 func (z *zenohPublisher) Matching() bool { return z.p.Matching() }
 func (z *zenohPublisher) Close() error   { return z.p.Close() }
 func (z *zenohPublisher) Forget()        { z.p.Forget() }
+
+func (z *zenohPublisher) Detach(payload []byte) int { return z.p.Detach(payload) }
 
 func (z *zenohPublisher) Put(o Put) error {
 	return z.p.Put(context.Background(), o.Payload, &zenoh.PutOptions{Prefix: o.Prefix, Attachment: o.Attachment, Done: o.Done})

@@ -29,7 +29,9 @@ type Topic struct {
 	attachment []byte
 	sequence   int64
 	parcels    chan *parcel // that are not on their way
-	starved    atomic.Bool  // a frame was left because of them
+	all        [inFlight]*parcel
+	puts       uint64      // so many were sent
+	starved    atomic.Bool // a frame was left because of them
 	wake       func()
 
 	matched atomic.Bool
@@ -84,9 +86,10 @@ func setStamp(b []byte, nanos int64) {
 // block.
 func NewTopic(l *Link, node, name string, t msg.Type, q graph.QoS, wake func()) (*Topic, error) {
 	out := &Topic{name: name, typ: t, wake: wake, parcels: make(chan *parcel, inFlight)}
-	for range inFlight {
+	for i := range inFlight {
 		p := &parcel{topic: out}
 		p.done = p.finish
+		out.all[i] = p
 		out.parcels <- p
 	}
 	e, err := l.endpoint(node, name, t, q, func(matching bool) {
@@ -176,6 +179,10 @@ func (t *Topic) ready() bool {
 // send sends the prefix and then payload, which p keeps until it is gone.
 func (t *Topic) send(p *parcel, payload []byte) {
 	p.bytes = len(t.prefix) + len(payload)
+	t.puts++
+	p.mu.Lock()
+	p.payload, p.place, p.under = payload, t.puts, true
+	p.mu.Unlock()
 	// An error is the parcel's end as well, which finish counts.
 	_ = t.endpoint.publisher.Put(Put{Prefix: t.prefix, Payload: payload, Attachment: t.next(), Done: p.done})
 }
@@ -193,10 +200,15 @@ func (t *Topic) status() TopicStatus {
 // in memory of its own.
 type parcel struct {
 	topic *Topic
-	hold  *hold
 	own   []byte
 	bytes int
 	done  func(sent bool) // finish, made once
+
+	mu      sync.Mutex
+	hold    *hold
+	payload []byte
+	place   uint64 // in the order of the topic
+	under   bool   // on its way
 }
 
 // room is memory of its own for n bytes.
@@ -217,8 +229,11 @@ func (p *parcel) finish(sent bool) {
 	} else {
 		t.counts.replaced.Add(1)
 	}
-	if h := p.hold; h != nil {
-		p.hold = nil
+	p.mu.Lock()
+	h := p.hold
+	p.hold, p.payload, p.under = nil, nil, false
+	p.mu.Unlock()
+	if h != nil {
 		h.release()
 	}
 	t.parcels <- p // there is room for all of them

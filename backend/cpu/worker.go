@@ -199,6 +199,9 @@ func (w *worker) step(e *epoch) bool {
 	info := w.infoBeside(image)
 	wanted := image != nil || info != nil || compressed != nil
 	e.local.Want(wanted)
+	if wanted {
+		w.makeRoom(e, image, info, compressed)
+	}
 	if !wanted || !image.ready() || !info.ready() || !compressed.ready() {
 		return false
 	}

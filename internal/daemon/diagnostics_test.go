@@ -25,6 +25,7 @@ func (emptySession) Token(string) (cpu.Closer, error) { return emptySession{}, n
 func (emptySession) Close() error                     { return nil }
 func (emptySession) Matching() bool                   { return false }
 func (emptySession) Put(cpu.Put) error                { return nil }
+func (emptySession) Detach([]byte) int                { return 0 }
 func (emptySession) Forget()                          {}
 
 func (emptySession) Publish(string, cpu.PublishOptions) (cpu.Publisher, error) {

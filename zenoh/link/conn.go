@@ -6,6 +6,7 @@ package link
 import (
 	"errors"
 	"net"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -27,6 +28,7 @@ type socket struct {
 	congested atomic.Int64 // monotonic time of the first refusal in a row, 0: none
 	progress  atomic.Int64 // monotonic time of the last byte taken while congested
 	raw       rawWriter
+	moving    sync.Mutex // memory that is being written may move: see Conn.Rebase
 	in        rawReader
 }
 
@@ -103,10 +105,12 @@ func (c *Conn) WriteVec(v *Vec, urgent func() bool, wait bool) (units int, done 
 		if i > 0 && urgent != nil && urgent() {
 			return i, true, nil
 		}
+		c.sock.moving.Lock()
 		c.flat = c.flat[:0]
 		for _, b := range v.bufs[from:end] {
 			c.flat = append(c.flat, b...)
 		}
+		c.sock.moving.Unlock()
 		if _, err := c.top.Write(c.flat); err != nil {
 			return i, true, err
 		}

@@ -52,6 +52,7 @@ const canTry = true
 
 func (s *socket) writeVec(v *Vec, urgent func() bool, wait bool) (int, bool, error) {
 	w := &s.raw
+	s.moving.Lock()
 	w.iov = w.iov[:0]
 	for _, b := range v.bufs {
 		e := unix.Iovec{Base: unsafe.SliceData(b)}
@@ -60,7 +61,19 @@ func (s *socket) writeVec(v *Vec, urgent func() bool, wait bool) (int, bool, err
 	}
 	w.ends = v.ends
 	w.start(urgent)
+	s.moving.Unlock()
 	return s.resume(wait)
+}
+
+// rebase has what is left of a write read to instead of from. moving is held.
+func (s *socket) rebase(from, to []byte) {
+	w := &s.raw
+	for i := w.pos; i < len(w.iov); i++ {
+		e := &w.iov[i]
+		if off, ok := within(e.Base, from); ok {
+			e.Base = &to[off]
+		}
+	}
 }
 
 // Write writes all of b; TLS writes through it.
@@ -99,7 +112,10 @@ func (s *socket) resume(wait bool) (units int, done bool, err error) {
 		return units, false, nil
 	}
 	s.congested.Store(0)
+	s.moving.Lock()
 	clear(w.iov)
+	w.iov = w.iov[:0]
+	s.moving.Unlock()
 	w.urgent, w.ends = nil, nil
 	return units, true, err
 }
@@ -115,11 +131,15 @@ func (s *socket) try(fd uintptr) bool {
 				return true
 			}
 		}
+		s.moving.Lock()
 		iov := w.iov[w.pos:min(w.limit, w.pos+maxIovecs)]
 		n, _, errno := unix.Syscall(unix.SYS_WRITEV, fd, uintptr(unsafe.Pointer(&iov[0])), uintptr(len(iov)))
+		if errno == 0 {
+			w.take(int(n))
+		}
+		s.moving.Unlock()
 		switch errno {
 		case 0:
-			w.take(int(n))
 			if s.congested.Load() != 0 {
 				s.progress.Store(now())
 			}

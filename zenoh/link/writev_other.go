@@ -48,6 +48,8 @@ func (s *socket) writeVec(v *Vec, urgent func() bool, _ bool) (int, bool, error)
 	return len(v.ends), true, nil
 }
 
+func (s *socket) rebase(_, _ []byte) {}
+
 func setLowat(*net.TCPConn, int) error { return nil }
 
 func mss(*net.TCPConn) int { return 0 }

@@ -18,16 +18,25 @@ type Buffer struct {
 	refs atomic.Int32
 	pool *Pool
 	kept uint64 // the sweep before it came back
+	gone func() // called when nobody uses it any more
 }
+
+// OnGone has f called once, when the last user has given the memory back.
+func (b *Buffer) OnGone(f func()) { b.gone = f }
 
 // Retain adds a user.
 func (b *Buffer) Retain() { b.refs.Add(1) }
 
 // Release takes a user away. The last one gives the memory back.
 func (b *Buffer) Release() {
-	if b.refs.Add(-1) == 0 {
-		b.pool.put(b)
+	if b.refs.Add(-1) > 0 {
+		return
 	}
+	if f := b.gone; f != nil {
+		b.gone = nil
+		f()
+	}
+	b.pool.put(b)
 }
 
 const (

@@ -124,6 +124,29 @@ func (l *lane) replace(m *Message) *Message {
 	return out
 }
 
+// take takes a waiting message out that others of its key may be beside.
+func (l *lane) take(m *Message) {
+	l.unlink(m)
+	m.next, m.prev = nil, nil
+	q := m.queue
+	if q == nil {
+		return
+	}
+	var before *Message
+	for o := q.oldest; o != m; o = o.newer {
+		before = o
+	}
+	if before == nil {
+		q.oldest = m.newer
+	} else {
+		before.newer = m.newer
+	}
+	if m.newer == nil {
+		q.newest = before
+	}
+	m.queue, m.newer = nil, nil
+}
+
 func (l *lane) unlink(m *Message) {
 	if m.prev == nil {
 		l.head = m.next

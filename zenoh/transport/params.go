@@ -33,6 +33,9 @@ var (
 	ErrBlocked = errors.New("no room in the queue in time")
 	// ErrDropped reports a message that was dropped because its queue is full.
 	ErrDropped = errors.New("dropped, queue full")
+	// ErrBehind reports a connection that is so far behind, with so many others,
+	// that there is no room for what it has still to get.
+	ErrBehind = errors.New("too far behind")
 	// ErrTooLarge reports a message above the limit.
 	ErrTooLarge = errors.New("message too large")
 )

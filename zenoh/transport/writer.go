@@ -18,7 +18,8 @@ type writer struct {
 	t       *Transport
 	vec     link.Vec
 	scratch []byte     // heads, lengths and small messages of a write
-	sent    []*Message // small messages of the batch that have a payload elsewhere
+	sent    []*Message // small messages of the batch that have a payload elsewhere; the transport's mutex guards it
+	written []*Message // the same of the batch before
 	lane    *lane
 	prio    uint8
 	more    func() bool // something more urgent waits
@@ -141,10 +142,10 @@ const (
 // full may still be held.
 func (w *writer) plan() (k work, wait time.Duration) {
 	t := w.t
-	w.vec.Reset()
-	w.scratch = w.scratch[:0]
 	t.mu.Lock()
 	defer t.mu.Unlock()
+	w.vec.Reset() // under the mutex, like all that fills it: see Detach
+	w.scratch = w.scratch[:0]
 	if t.err != nil {
 		return doNothing, 0
 	}
@@ -268,17 +269,21 @@ func (w *writer) after(k work, units int) {
 	t.sentSince.Store(true)
 	t.stats.writes.Add(1)
 	t.stats.batchesOut.Add(uint64(units))
+	t.mu.Lock()
 	t.stats.bytesOut.Add(uint64(w.vec.Bytes(units)))
+	written := w.sent
+	w.sent = w.written[:0]
+	t.mu.Unlock()
+	w.written = written
 	switch k {
 	case doTrain:
 		w.afterTrain(units)
 	case doBatch:
-		for i, m := range w.sent {
+		for i, m := range written {
 			m.done(units > 0)
 			t.recycle(m)
-			w.sent[i] = nil
+			written[i] = nil
 		}
-		w.sent = w.sent[:0]
 	case doGoodbye:
 		_ = t.conn.CloseWrite()
 		t.fail(errDone)
@@ -288,14 +293,12 @@ func (w *writer) after(k work, units int) {
 // abandon gives back what will not be written any more.
 func (w *writer) abandon() {
 	t := w.t
-	for i, m := range w.sent {
-		m.done(false)
-		t.recycle(m)
-		w.sent[i] = nil
-	}
-	w.sent = w.sent[:0]
 	var lost *Message
 	t.mu.Lock()
+	for _, m := range w.sent {
+		m.newer, lost = lost, m
+	}
+	w.sent = nil
 	for i := range t.lanes {
 		if m := t.lanes[i].train; m != nil {
 			m.newer, lost = lost, m
