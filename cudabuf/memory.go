@@ -19,6 +19,18 @@ var (
 	ErrBytes = errors.New("impossible size of device memory")
 )
 
+// CanShare is nil if other processes can import memory of the device, else
+// driver.ErrTooOld or ErrNoSharing.
+func CanShare(d *driver.Driver, dev driver.Device) error {
+	switch {
+	case !d.VMM():
+		return fmt.Errorf("%s: %w: it lacks functions of memory that can be shared, which came with CUDA 10.2: update the driver", d.Library(), driver.ErrTooOld)
+	case !dev.VMM || !dev.PosixFD:
+		return fmt.Errorf("%s (%s): %w", dev.Name, dev.UUID, ErrNoSharing)
+	}
+	return nil
+}
+
 // maxBytes of one Memory: a bound for what other processes say.
 const maxBytes = 1 << 40
 
@@ -97,7 +109,7 @@ func Import(t *driver.Thread, fd int, bytes int64, readWrite bool) (*Memory, err
 func (m *Memory) open(t *driver.Thread, readWrite bool) error {
 	var err error
 	if m.base, err = t.Reserve(m.bytes, 0); err != nil {
-		return errors.Join(noMemory(t, m.bytes, err), m.Close(t))
+		return errors.Join(fmt.Errorf("no addresses for %d bytes of device memory: %w", m.bytes, err), m.Close(t))
 	}
 	if err = t.Map(m.base, m.bytes, m.handle); err != nil {
 		return errors.Join(noMemory(t, m.bytes, err), m.Close(t))

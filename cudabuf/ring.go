@@ -111,12 +111,14 @@ func (r *Ring) Pointer(slot int) driver.Ptr { return r.memory.Base() + driver.Pt
 // twice.
 func (r *Ring) Close(t *driver.Thread) error {
 	r.Retire()
+	// Not held while the driver works: Handle must never wait for that.
 	r.mu.Lock()
-	defer r.mu.Unlock()
+	fd := r.fd
+	r.fd = -1
+	r.mu.Unlock()
 	var errs []error
-	if r.fd >= 0 {
-		errs = append(errs, unix.Close(r.fd))
-		r.fd = -1
+	if fd >= 0 {
+		errs = append(errs, unix.Close(fd))
 	}
 	if r.memory != nil {
 		errs = append(errs, r.memory.Close(t))

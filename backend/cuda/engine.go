@@ -9,7 +9,6 @@ package cuda
 
 import (
 	"errors"
-	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -94,8 +93,8 @@ func find(o Options) (*driver.Driver, driver.Device, error) {
 	if err != nil {
 		return nil, driver.Device{}, err
 	}
-	if !dev.VMM || !dev.PosixFD {
-		return nil, driver.Device{}, fmt.Errorf("%s (%s): %w", dev.Name, dev.UUID, cudabuf.ErrNoSharing)
+	if err := cudabuf.CanShare(d, dev); err != nil {
+		return nil, driver.Device{}, err
 	}
 	return d, dev, nil
 }

@@ -90,14 +90,14 @@ func TestEverySetupCallMayFail(t *testing.T) {
 		{"cuMemCreate:0:2", negotiate.ReasonLimit},
 		{"cuMemAddressReserve:0:2", negotiate.ReasonLimit},
 		{"cuMemMap:0:2", negotiate.ReasonLimit},
-		{"cuMemSetAccess:1:1", negotiate.ReasonVMMUnsupported},
+		{"cuMemSetAccess:1:1", negotiate.ReasonGPUError},
 		{"cuStreamCreateWithPriority:1:2", negotiate.ReasonLimit},
-		{"cuMemsetD8Async:1:1", negotiate.ReasonVMMUnsupported},
+		{"cuMemsetD8Async:1:1", negotiate.ReasonGPUError},
 		{"cuMemHostAlloc:1:2", negotiate.ReasonLimit},
-		{"cuMemcpyHtoDAsync_v2:1:1", negotiate.ReasonVMMUnsupported},
+		{"cuMemcpyHtoDAsync_v2:1:1", negotiate.ReasonGPUError},
 		{"cuMemExportToShareableHandle:1:304", negotiate.ReasonLimit},
 		{"cuEventCreate:1:2", negotiate.ReasonLimit},
-		{"cuStreamSynchronize:1:1", negotiate.ReasonVMMUnsupported},
+		{"cuStreamSynchronize:1:1", negotiate.ReasonGPUError},
 	} {
 		t.Run(c.call, func(t *testing.T) {
 			sim.Inject(t, rg.dir, c.call)

@@ -5,6 +5,9 @@ package driver
 
 import (
 	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
 
 	"github.com/seed-3c7e7623/camd/internal/dl"
 )
@@ -22,6 +25,55 @@ type caller struct {
 	args  [maxParams]uintptr
 	out   results
 	host  []byte // host memory of the call that runs
+
+	user    string       // for people: whose calls
+	running atomic.Int32 // the symbol that is called, plus 1; 0 for none
+	since   atomic.Int64 // time since started at which it was called
+}
+
+// callers are those whose calls Busy watches.
+var callers struct {
+	sync.Mutex
+	m map[*caller]struct{}
+}
+
+// started is what times of calls are counted from.
+var started = time.Now()
+
+func watch(c *caller) {
+	callers.Lock()
+	defer callers.Unlock()
+	if callers.m == nil {
+		callers.m = make(map[*caller]struct{})
+	}
+	callers.m[c] = struct{}{}
+}
+
+func unwatch(c *caller) {
+	callers.Lock()
+	defer callers.Unlock()
+	delete(callers.m, c)
+}
+
+// Busy is the call of the driver that has been running for longest in this
+// process: the function's name, and for how long. user, the name of a [Thread],
+// asks for that one's calls only; "" is all. Without a call it is "" and 0. It
+// never waits, for the driver least of all: who serves others asks this instead
+// of waiting for a call that may hang.
+func Busy(user string) (call string, age time.Duration) {
+	now := time.Since(started)
+	callers.Lock()
+	defer callers.Unlock()
+	for c := range callers.m {
+		s := c.running.Load()
+		if s == 0 || user != "" && c.user != user {
+			continue
+		}
+		if a := now - time.Duration(c.since.Load()); a >= age && c.running.Load() == s {
+			call, age = functions[s-1].name, a
+		}
+	}
+	return call, age
 }
 
 // results is memory that functions fill.
@@ -42,7 +94,10 @@ func (c *caller) result(s symbol, args ...uintptr) Result {
 		return missing
 	}
 	n := copy(c.args[:], args)
+	c.since.Store(int64(time.Since(started)))
+	c.running.Store(int32(s) + 1)
 	r := Result(int32(f.Call(c.args[:n])))
+	c.running.Store(0)
 	runtime.KeepAlive(c)
 	return r
 }

@@ -50,6 +50,9 @@ func (e *Error) Error() string {
 	if asynchronous(call) {
 		call += ", or an earlier call"
 	}
+	if e.Code == OutOfMemory && e.Call == functions[fnMemAddressReserve].name {
+		return fmt.Sprintf("%s: %s (%d): the addresses of this process are used up: see ulimit -v", call, e.Code.Name(), int32(e.Code))
+	}
 	if advice := e.Code.Advice(); advice != "" {
 		return fmt.Sprintf("%s: %s (%d): %s", call, e.Code.Name(), int32(e.Code), advice)
 	}

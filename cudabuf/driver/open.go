@@ -58,13 +58,22 @@ func Open(library string) (*Driver, error) {
 	return nil, first
 }
 
+// maxNamed is how many functions that are missing are named.
+const maxNamed = 4
+
 func openOne(name, module string) (*Driver, error) {
+	if !dl.Available {
+		return nil, fmt.Errorf("%w: %w", ErrNoDriver, dl.ErrBuiltWithoutDL)
+	}
+	if err := checkFile(name); err != nil {
+		return nil, err
+	}
 	lib, err := dl.Open(name)
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrNoDriver, err)
 	}
 	d := &Driver{library: name, module: module}
-	d.caller = &caller{table: &d.table}
+	d.caller = &caller{table: &d.table, user: "driver"}
 	var lacks []string
 	newest := 0
 	for s, f := range functions {
@@ -83,8 +92,21 @@ func openOne(name, module string) (*Driver, error) {
 		}
 	}
 	c := d.caller
+	watch(c) // for good, if the library is of use
+	used := false
+	defer func() {
+		if !used {
+			unwatch(c)
+		}
+	}()
+	if d.table[fnInit] == 0 {
+		return nil, fmt.Errorf("%w: %s is no CUDA driver: it lacks %s", ErrNoDriver, d.library, functions[fnInit].name)
+	}
 	if len(lacks) > 0 {
-		return nil, fmt.Errorf("%s: %w: it lacks %s; CUDA %s and newer have all of them", d.library, ErrTooOld, strings.Join(lacks, ", "), VersionString(newest))
+		if n := len(lacks) - maxNamed; n > 0 {
+			lacks = append(lacks[:maxNamed], fmt.Sprintf("%d more", n))
+		}
+		return nil, fmt.Errorf("%s: %w: it lacks %s; CUDA %s and newer have all of them: update the driver", d.library, ErrTooOld, strings.Join(lacks, ", "), VersionString(newest))
 	}
 	if err := c.call(fnInit, 0); err != nil {
 		if module == "" && errors.Is(err, ErrNoDevice) {
@@ -96,6 +118,7 @@ func openOne(name, module string) (*Driver, error) {
 		return nil, fmt.Errorf("%s%s: %w", d.library, d.withModule(), err)
 	}
 	d.version = int(c.out.number)
+	used = true
 	return d, nil
 }
 

@@ -79,7 +79,7 @@ func (p *Panic) Error() string { return fmt.Sprintf("%v\n\n%s", p.Value, p.Stack
 // show 15 bytes. An exclusively used GPU gives DeviceUnavailable.
 func (d *Driver) Start(dev Device, name string) (*Thread, error) {
 	t := &Thread{
-		driver: d, device: dev, name: name, caller: caller{table: &d.table},
+		driver: d, device: dev, name: name, caller: caller{table: &d.table, user: name},
 		turn: make(chan struct{}, 1), timers: make(chan *time.Timer, keptTimers), jobs: make(chan func() error), done: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	started := make(chan error)
@@ -246,6 +246,8 @@ func (t *Thread) run(started chan<- error) {
 		return
 	}
 	defer close(t.ended)
+	watch(&t.caller)
+	defer unwatch(&t.caller)
 	t.id.Store(int64(syscall.Gettid()))
 	nameThread(t.name)
 	if err := t.enter(); err != nil {

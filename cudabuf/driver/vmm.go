@@ -4,7 +4,9 @@
 package driver
 
 import (
+	"sync"
 	"syscall"
+	"time"
 
 	"github.com/seed-3c7e7623/camd/internal/dl"
 )
@@ -66,13 +68,19 @@ func (t *Thread) SetAccess(p Ptr, bytes int64, readWrite bool) error {
 	return t.do(fnMemSetAccess, uintptr(p), uintptr(bytes), dl.Address(access), 1)
 }
 
+// forkPatience is for how long an export keeps others from starting programs.
+const forkPatience = time.Second
+
 // ExportFD is a new file descriptor for the memory, close-on-exec, the caller's
 // to close. It counts as a reference to the memory wherever it is sent.
 func (t *Thread) ExportFD(h Handle) (int, error) {
 	// No child may inherit it in between: whether the driver sets the flag is not
 	// documented.
 	syscall.ForkLock.RLock()
-	defer syscall.ForkLock.RUnlock()
+	// But a driver that hangs must not keep the process from starting programs.
+	release := sync.OnceFunc(syscall.ForkLock.RUnlock)
+	defer time.AfterFunc(forkPatience, release).Stop()
+	defer release()
 	if err := t.do(fnMemExportToShareableHandle, dl.Address(&t.out.number), uintptr(h), handlePosixFD, 0); err != nil {
 		return -1, err
 	}

@@ -18,6 +18,8 @@ const controlSize = 4096
 //
 //	cuMemCreate:3:2   the third call of cuMemCreate from now on returns 2 (3+: all
 //	                  from the third; 0: all)
+//	cuMemUnmap:1:-30  the next call of cuMemUnmap takes 30 seconds, or until
+//	                  another plan comes
 //	op:5:719          the fifth operation given to a stream breaks with 719,
 //	                  which a later call tells; the GPU is lost then
 //	lost:719          the GPU is lost at the process's next call

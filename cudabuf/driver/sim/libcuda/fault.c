@@ -5,7 +5,8 @@
 //
 //	NAME:K:CODE   the Kth call of the function NAME from now on returns CODE,
 //	              and does nothing; K is 0 for every call, and K+ for the Kth
-//	              and all after it
+//	              and all after it; with a CODE below 0 the call first takes
+//	              that many seconds, or until another plan comes
 //	op:K:CODE     the Kth operation given to a stream breaks with CODE, which a
 //	              later call reports; the GPU is lost then
 //	lost:CODE     the GPU is lost at once
@@ -29,6 +30,7 @@ static struct fault {
 } faults[MAX_FAULTS];
 
 static int nfaults;
+static _Atomic(u32) plans; // that there were
 static bool hang, out_of_memory;
 static _Atomic(bool) any;
 static pthread_mutex_t faults_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -81,7 +83,17 @@ void fault_load(const char *plan) {
 				word(w);
 	}
 	atomic_store(&any, nfaults || hang || out_of_memory);
+	atomic_fetch_add(&plans, 1);
 	pthread_mutex_unlock(&faults_lock);
+}
+
+// linger has a call take its time. It holds no lock.
+static void linger(int seconds) {
+	u32 plan = atomic_load(&plans);
+	for (int ms = 0; ms < seconds * 1000 && atomic_load(&plans) == plan; ms += 10) {
+		usleep(10000);
+		plan_at_run_time();
+	}
 }
 
 CUresult fault_at_call(const char *name) {
@@ -98,6 +110,10 @@ CUresult fault_at_call(const char *name) {
 			code = f->code;
 	}
 	pthread_mutex_unlock(&faults_lock);
+	if ((int)code < 0) {
+		linger(-(int)code);
+		return OK;
+	}
 	return code;
 }
 
