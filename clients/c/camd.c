@@ -2544,6 +2544,9 @@ static int check_options(camd_sub *s, const camd_options *o, const char *stream,
 		copy_text(q->name, sizeof q->name, o->name);
 	else
 		read_line("/proc/self/comm", q->name, sizeof q->name);
+	for (char *p = q->name; *p != 0; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			*p = ' '; /* the protocol has none of these */
 	return CAMD_OK;
 }
 

@@ -17,6 +17,17 @@
  * table of the driver's functions, which the first subscription fills that
  * accepts CAMD_CUDA. After fork the child must not use the parent's
  * subscriptions.
+ *
+ * Waiting. Everything that waits for the daemon has a limit: timeout_ms of
+ * camd_open, the timeout of camd_next, 1 s to send a message. So has what waits
+ * for work of a GPU: 1.5 s for the proof in camd_open, 5 s in camd_close; work
+ * that is not complete by then makes the process keep its memory and context,
+ * and take no more frames by CAMD_CUDA (gpu_timeout). A call of the CUDA driver
+ * itself that does not return cannot be interrupted in its process: with
+ * CAMD_CUDA, camd_open, camd_next, camd_release, camd_release_on, camd_poll and
+ * camd_close then hang, timeouts or not, and so does cuStreamSynchronize in
+ * camd_release_on on the path shm. A program that must end then, calls _exit
+ * from a signal handler, as reader.c does, and starts again with CAMD_SHM alone.
  */
 #ifndef CAMD_H
 #define CAMD_H
@@ -78,10 +89,10 @@ enum {
 typedef struct camd_options {
 	const char *runtime_dir;  /* null: $CAMD_RUNTIME_DIR, /run/camd, $XDG_RUNTIME_DIR/camd, /tmp/camd-<uid> */
 	unsigned accept;          /* paths that the program can use, the best one is taken: CUDA, then SHM; 0: SHM */
-	unsigned require;         /* this path or CAMD_NOT_AVAILABLE; 0: any that is accepted */
+	unsigned require;         /* this path or CAMD_NOT_AVAILABLE; 0: any that is accepted. One of accept, if that is set */
 	int credit;               /* frames held at a time, 1 to CAMD_MAX_CREDIT; 0: CAMD_DEFAULT_CREDIT */
 	int wake;                 /* CAMD_WAKE_FUTEX or CAMD_WAKE_FD */
-	int timeout_ms;           /* for all of the hand-shake; 0: 5000 */
+	int timeout_ms;           /* for all of the hand-shake, but for the start of the CUDA driver; 0: 5000 */
 	const char *name;         /* of the program, for camd status; null: its file's */
 	const char *cuda_library; /* file or its folder; null: $CAMD_CUDA_LIBRARY, else libcuda.so.1. The first that loads serves the process */
 } camd_options;
@@ -119,7 +130,7 @@ typedef struct camd_frame {
 	uint32_t clock;           /* of capture_ns: 0 unknown, 1 monotonic, 2 arrival, 3 replay, 4 device */
 	uint32_t flags;           /* CAMD_DISCONTINUITY ... */
 
-	uint64_t lease; /* of the library; 0 = none */
+	uint64_t lease; /* of the library: no other frame of this process has it; 0 = none */
 } camd_frame;
 
 typedef struct camd_stats {
@@ -163,14 +174,17 @@ int camd_fd(const camd_sub *sub);
 int camd_valid(const camd_sub *sub, const camd_frame *frame);
 
 /* Gives a frame back. Nothing may read it any more: host code is done with it,
- * and GPU work on it is known to be complete. CAMD_RELEASED the second time. */
+ * and GPU work on it is known to be complete. CAMD_RELEASED the second time, and
+ * for frames of another subscription. */
 int camd_release(camd_sub *sub, camd_frame *frame);
 
 /* Gives a frame back once the work that is in the stream now is complete. cuda
- * is a CUstream of the primary context, not the default stream. The lease goes
+ * is a CUstream of the primary context; the default stream (null, CU_STREAM_LEGACY,
+ * CU_STREAM_PER_THREAD) is CAMD_INVALID, since it is another one for each thread
+ * or context. The stream may be destroyed afterwards. The lease goes
  * back in the first call of camd_next, camd_poll, camd_release or
  * camd_release_on after the completion. On the path shm it waits for the stream.
- * When it fails with CAMD_GPU, the frame is still held. */
+ * When it fails with CAMD_GPU or CAMD_INVALID, the frame is still held. */
 int camd_release_on(camd_sub *sub, camd_frame *frame, void *cuda);
 
 /* Gives back the frames of camd_release_on whose work is complete, looks at the
@@ -181,9 +195,10 @@ int camd_poll(camd_sub *sub);
 /* How the frames come: "cuda", "shm", or "" without a connection. */
 const char *camd_path(const camd_sub *sub);
 
-/* A stable word: why a better path was not taken ("no_driver", "different_gpu"
- * ...), why opening failed, or why the connection ended ("shutdown", "ended",
- * "held_too_long" ...). "" = there is none. */
+/* A stable word: why a better path was not taken ("no_driver", "different_gpu",
+ * "gpu_error" ...), why opening failed, or why the connection ended ("shutdown",
+ * "ended", "held_too_long" ...). "" = there is none. They are listed in
+ * docs/errors.md. */
 const char *camd_reason(const camd_sub *sub);
 
 /* The same for people: a sentence, or "". */
@@ -193,14 +208,24 @@ const char *camd_detail(const camd_sub *sub);
 const char *camd_dir(const camd_sub *sub);
 
 /* On the path cuda the ordinal of the GPU in this process, and in *context its
- * primary context (CUcontext), if context is not null; else -1. */
+ * primary context (CUcontext), if context is not null; else -1.
+ *
+ * Streams, events and memory that the program makes live in that context. So
+ * that they outlast the subscription, also when it is closed and opened again
+ * after CAMD_GONE, the program has a reference to the context from its first
+ * camd_device with a context on, one for each GPU and process. It lasts until
+ * the process ends, or the program calls cuDevicePrimaryCtxRelease once, when it
+ * has freed what it made. A program that asks for no context, because it has its
+ * own reference (the CUDA runtime does), is given none. */
 int camd_device(const camd_sub *sub, void **context);
 
 camd_stats camd_get_stats(const camd_sub *sub);
 
 /* Ends the subscription and gives back all frames: host code and GPU work must
- * be done with those that were not released; it waits for the work of
- * camd_release_on. sub may be null. */
+ * be done with those that were not released. It waits for the work of
+ * camd_release_on, at most 5 s: frames whose work is not complete then are given
+ * back when the process ends. Frames are unmapped, the program's own streams and
+ * memory stay as they are (see camd_device). sub may be null. */
 void camd_close(camd_sub *sub);
 
 /* What a return value means. Never null. */
