@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/backend"
 	"github.com/seed-3c7e7623/camd/backend/local"
+	"github.com/seed-3c7e7623/camd/cudabuf/driver"
 	"github.com/seed-3c7e7623/camd/internal/linux"
 	"github.com/seed-3c7e7623/camd/negotiate"
 	"github.com/seed-3c7e7623/camd/ring"
@@ -25,9 +26,11 @@ const Credit = 1
 
 // Deadlines.
 const (
-	setupTimeout = 4 * time.Second // of context, memory and ring of a first subscriber
 	stuckAfter   = 2 * time.Second // for a copy of milliseconds
-	leaveTimeout = 5 * time.Second // until context and memory are given back
+	leaveTimeout = time.Second     // for context and memory to be given back, before the subscriber's end is
+	// declineTimeout is leaveTimeout where the client waits for the next path.
+	declineTimeout = 250 * time.Millisecond
+	lingerFor      = 10 * time.Second // of a ring that came too late, for the next subscriber
 )
 
 // errStuck: the GPU does not come to an end with a copy.
@@ -53,13 +56,14 @@ type Backend struct {
 	users int        // subscribers, also in their hand-shake
 	up    *uploader  // nil without users
 	last  *uploader  // the newest, which may still be giving back
+	quit  chan struct{}
 }
 
 var _ backend.Backend = (*Backend)(nil)
 
 // New makes the backend of a stream.
 func New(e *Engine, c local.Config, r Rings) *Backend {
-	b := &Backend{engine: e, rings: r}
+	b := &Backend{engine: e, rings: r, quit: make(chan struct{})}
 	c.Backend = negotiate.BackendCUDA
 	c.Check = b.check
 	b.Config = c
@@ -83,6 +87,13 @@ func (b *Backend) SetRing(r *ring.Ring) {
 // Close ends the stream and takes it from its engine.
 func (b *Backend) Close() {
 	b.SetRing(nil)
+	b.mu.Lock()
+	select {
+	case <-b.quit:
+	default:
+		close(b.quit)
+	}
+	b.mu.Unlock()
 	e := b.engine
 	e.mu.Lock()
 	defer e.mu.Unlock()
@@ -117,15 +128,28 @@ func (b *Backend) Candidate() negotiate.Candidate {
 
 // Serve implements backend.Backend.
 func (b *Backend) Serve(ctx context.Context, conn *negotiate.Conn, h *negotiate.Hello, rejected []negotiate.Rejected) error {
+	patience := setUpFirst
+	if h.Require == negotiate.BackendCUDA {
+		patience = setUpAlone // there is nothing else to go on to
+	}
+	began := time.Now()
+	b.engine.Wait(patience)
 	if err := b.admit(conn.Peer(), h); err != nil {
 		return err
 	}
 	up := b.join()
-	defer b.leave()
-	if err := up.wait(ctx, b.source); err != nil {
+	err := up.wait(ctx, b.source, patience-time.Since(began))
+	if err != nil {
+		b.leave(declineTimeout)
 		return declined(err)
 	}
-	return b.Server.Serve(ctx, conn, h, rejected)
+	err = b.Server.Serve(ctx, conn, h, rejected)
+	patience = leaveTimeout
+	if d := (*backend.DeclinedError)(nil); errors.As(err, &d) {
+		patience = declineTimeout
+	}
+	b.leave(patience)
+	return err
 }
 
 // admit holds a client against policy and what it can use.
@@ -137,7 +161,10 @@ func (b *Backend) admit(p negotiate.Peer, h *negotiate.Hello) error {
 		return backend.Declined(negotiate.BackendCUDA, negotiate.ReasonPolicy,
 			"user %d may not have device memory, which it could write: cuda.users lists who may", p.UID)
 	}
-	_, dev := b.engine.gpu()
+	drv, dev := b.engine.gpu()
+	if drv == nil {
+		return backend.Declined(negotiate.BackendCUDA, negotiate.ReasonGPUTimeout, "%v", hangs("", "opening the driver", b.engine.age()))
+	}
 	if r, detail := negotiate.JudgeDevice(h, dev.UUID.String(), negotiate.HandleVMM); r != "" {
 		return backend.Declined(negotiate.BackendCUDA, r, "%s", detail)
 	}
@@ -168,9 +195,9 @@ func (b *Backend) join() *uploader {
 	return b.up
 }
 
-// leave ends one use. After the last it waits until the GPU has everything back,
-// unless that does not answer.
-func (b *Backend) leave() {
+// leave ends one use. After the last it waits for as long as said until the GPU
+// has everything back; what does not answer is left alone with that.
+func (b *Backend) leave(patience time.Duration) {
 	b.mu.Lock()
 	b.users--
 	up := b.up
@@ -178,16 +205,57 @@ func (b *Backend) leave() {
 		b.mu.Unlock()
 		return
 	}
-	b.up = nil
+	if !up.settledOnce() {
+		// A set-up that takes long would never be done if it began anew for each.
+		if !up.lingers {
+			up.lingers = true
+			go b.linger(up)
+		}
+		b.mu.Unlock()
+		return
+	}
+	b.end(up)
 	b.mu.Unlock()
-	close(up.stop)
-	t := time.NewTimer(leaveTimeout)
+	t := time.NewTimer(patience)
 	defer t.Stop()
 	select {
 	case <-up.done:
 	case <-t.C:
-		b.Log.Error("the GPU does not give back what is asked back", "stream", b.Stream, "backend", negotiate.BackendCUDA, "after", leaveTimeout)
-		b.engine.lose(fmt.Errorf("%w: memory of %s cannot be given back", errStuck, b.Stream))
+		call, age := driver.Busy(threadName(b.Stream))
+		b.Log.Warn("the GPU takes long to give back what is asked back", "stream", b.Stream, "backend", negotiate.BackendCUDA, "call", call, "for", age)
+	}
+}
+
+// end stops an upload. It is called with mu held.
+func (b *Backend) end(up *uploader) {
+	if b.up == up {
+		b.up = nil
+		close(up.stop)
+	}
+}
+
+// linger keeps an upload that its subscriber did not wait for, until it is there
+// and a while longer, or others have used it.
+func (b *Backend) linger(up *uploader) {
+	select {
+	case <-up.began:
+		if up.failedAt(b.source()) != nil {
+			break // the next one begins anew
+		}
+		t := time.NewTimer(lingerFor)
+		defer t.Stop()
+		select {
+		case <-t.C:
+		case <-b.quit:
+		}
+	case <-up.done:
+	case <-b.quit:
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	up.lingers = false
+	if b.users == 0 {
+		b.end(up)
 	}
 }
 
@@ -202,6 +270,9 @@ func (b *Backend) check() error {
 				b.engine.lose(fmt.Errorf("%w: a copy of %s takes longer than %v", errStuck, b.Stream, stuckAfter))
 			}
 		}
+	}
+	if call, age := driver.Busy(threadName(b.Stream)); age > stuckAfter && b.engine.alive() == nil {
+		return backend.Declined(negotiate.BackendCUDA, negotiate.ReasonGPUTimeout, "%v", hangs(call, "", age))
 	}
 	if err := b.engine.alive(); err != nil {
 		return backend.Declined(negotiate.BackendCUDA, negotiate.ReasonGPULost, "%v", err)

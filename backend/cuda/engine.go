@@ -9,6 +9,7 @@ package cuda
 
 import (
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -30,48 +31,102 @@ type Options struct {
 	// RingBytes bounds the device ring of a stream, but for one subscriber there
 	// always is room; 0 = no bound.
 	RingBytes int64
-	Log       *slog.Logger
+	// Opened, if set, is told what came of a try to open the driver. It runs beside
+	// everything else.
+	Opened func(Status)
+	Log    *slog.Logger
 }
 
-// again is how often a GPU that was not ready is asked for anew.
-const again = 10 * time.Second
+// Patience with the driver. No one who serves others waits for it longer.
+const (
+	again       = 10 * time.Second       // until a GPU that was not ready is asked for anew
+	openFirst   = 250 * time.Millisecond // Open, for what mostly needs none
+	openAnew    = 500 * time.Millisecond // who has it asked for anew
+	setUpFirst  = 2 * time.Second        // of context, memory and ring of a first subscriber
+	setUpAlone  = 4 * time.Second        // of one who takes nothing else; clients wait for 5 s
+	callPatient = 2 * time.Second        // for a call of milliseconds
+)
 
 // Engine is the GPU of a daemon, or the reason why there is none to be used.
 type Engine struct {
 	o Options
 
-	mu     sync.Mutex
-	driver *driver.Driver // nil: off
-	device driver.Device
-	off    negotiate.Candidate // why
-	soon   bool                // it may come up by itself
-	tried  time.Time
-	lost   error
+	mu      sync.Mutex
+	driver  *driver.Driver // nil: off
+	device  driver.Device
+	off     negotiate.Candidate // why
+	soon    bool                // it may come up by itself
+	tried   time.Time
+	opening chan struct{} // is closed when a try that runs has come to its end; nil without
+	lost    error
 
 	backends []*Backend
 }
 
 // Open opens the driver and chooses the GPU. It always succeeds: where there is
-// none to be used, Candidate says why.
+// none to be used, Candidate says why. A driver that takes long is opened beside
+// what the caller does next.
 func Open(o Options) *Engine {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
 	e := &Engine{o: o}
+	e.mu.Lock()
 	e.open()
+	e.mu.Unlock()
+	e.Wait(openFirst)
 	return e
 }
 
-// open is called with mu held, or before anyone else has e.
+// open starts a try in a goroutine of its own: nothing ends a driver that hangs.
+// It is called with mu held.
 func (e *Engine) open() {
-	e.tried = time.Now()
-	d, dev, err := find(e.o)
-	if err != nil {
-		e.off = negotiate.Candidate{Backend: negotiate.BackendCUDA, Reason: reason(err), Detail: err.Error()}
-		e.soon = errors.Is(err, driver.ErrNotReady)
-		return
+	done := make(chan struct{})
+	e.tried, e.opening = time.Now(), done
+	go func() {
+		d, dev, err := find(e.o)
+		e.mu.Lock()
+		e.opening = nil
+		before := e.off.Reason
+		e.off = negotiate.Candidate{Backend: negotiate.BackendCUDA}
+		if err != nil {
+			e.off.Reason, e.off.Detail = reason(err), err.Error()
+			e.soon = passes(err)
+		} else {
+			e.driver, e.device, e.soon = d, dev, false
+		}
+		told := e.off.Reason != before || e.off.Reason == ""
+		e.mu.Unlock()
+		if told && e.o.Opened != nil {
+			e.o.Opened(e.Status())
+		}
+		close(done)
+	}()
+}
+
+// passes reports whether what keeps a GPU from being used may pass by itself.
+func passes(err error) bool {
+	r := reason(err)
+	return errors.Is(err, driver.ErrNotReady) || r == negotiate.ReasonGPUError || r == negotiate.ReasonLimit
+}
+
+// Wait waits until the driver is opened or cannot be, but no longer than said, and
+// reports whether that is known now.
+func (e *Engine) Wait(limit time.Duration) bool {
+	e.mu.Lock()
+	opening := e.opening
+	e.mu.Unlock()
+	if opening == nil {
+		return true
 	}
-	e.driver, e.device, e.off, e.soon = d, dev, negotiate.Candidate{Backend: negotiate.BackendCUDA}, false
+	t := time.NewTimer(limit)
+	defer t.Stop()
+	select {
+	case <-opening:
+		return true
+	case <-t.C:
+		return false
+	}
 }
 
 // errOff: switched off by the configuration.
@@ -99,17 +154,63 @@ func find(o Options) (*driver.Driver, driver.Device, error) {
 	return d, dev, nil
 }
 
-// Candidate says whether frames can be offered on the GPU, and why not.
+// Candidate says whether frames can be offered on the GPU, and why not. Where a
+// GPU was not ready it is asked for anew, now and then.
 func (e *Engine) Candidate() negotiate.Candidate {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.soon && time.Since(e.tried) >= again {
+	due := e.soon && e.opening == nil && e.lost == nil && time.Since(e.tried) >= again
+	if due {
 		e.open()
 	}
-	if e.lost != nil {
-		return negotiate.Candidate{Backend: negotiate.BackendCUDA, Reason: negotiate.ReasonGPULost, Detail: e.lost.Error()}
+	e.mu.Unlock()
+	if due {
+		e.Wait(openAnew)
 	}
-	return e.off
+	return e.state()
+}
+
+// state is what Candidate says, without asking anew.
+func (e *Engine) state() negotiate.Candidate {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	c := negotiate.Candidate{Backend: negotiate.BackendCUDA}
+	switch {
+	case e.lost != nil:
+		c.Reason, c.Detail = negotiate.ReasonGPULost, e.lost.Error()
+	case e.off.Reason != "":
+		return e.off // also while it is asked for anew
+	case e.opening != nil:
+		if age := time.Since(e.tried); age >= callPatient {
+			c.Reason, c.Detail = negotiate.ReasonGPUTimeout, hangs("", "opening the driver", age).Error()
+		}
+	default:
+		if call, age := driver.Busy(""); age >= callPatient {
+			c.Reason, c.Detail = negotiate.ReasonGPUTimeout, hangs(call, "", age).Error()
+		}
+	}
+	return c
+}
+
+// hangs is what is said of a call of the driver that does not come back, or of
+// what it is for where none is known.
+func hangs(call, doing string, age time.Duration) error {
+	if call == "" {
+		if call, _ = driver.Busy(""); call == "" {
+			call = doing
+		}
+	}
+	return fmt.Errorf("%w: %s has not come back for %v", driver.ErrTimeout, call, age.Truncate(100*time.Millisecond))
+}
+
+// setback notes what shows only with a ring: that this machine cannot do it.
+func (e *Engine) setback(err error) {
+	if reason(err) != negotiate.ReasonVMMUnsupported {
+		return
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.off = negotiate.Candidate{Backend: negotiate.BackendCUDA, Reason: negotiate.ReasonVMMUnsupported, Detail: err.Error()}
+	e.soon, e.tried = true, time.Now()
 }
 
 // On reports whether there is a GPU that streams may need memory for, now or
@@ -117,7 +218,14 @@ func (e *Engine) Candidate() negotiate.Candidate {
 func (e *Engine) On() bool {
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	return e.driver != nil || e.soon
+	return e.driver != nil || e.soon || e.opening != nil
+}
+
+// age is for how long the driver has been opened, up to now.
+func (e *Engine) age() time.Duration {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return time.Since(e.tried)
 }
 
 // gpu is what frames go to.

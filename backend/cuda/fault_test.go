@@ -6,6 +6,7 @@ package cuda
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/seed-3c7e7623/camd/cudabuf/driver/sim"
 	"github.com/seed-3c7e7623/camd/frame"
@@ -105,8 +106,23 @@ func TestEverySetupCallMayFail(t *testing.T) {
 			if name, _, _ := strings.Cut(c.call, ":"); !strings.Contains(d.Detail, strings.TrimSuffix(name, "_v2")) {
 				t.Errorf("detail %q does not name the call", d.Detail)
 			}
-			if c := rg.Candidate(); c.Reason != "" {
-				t.Fatalf("candidate %+v", c)
+			got := rg.Candidate()
+			if c.want != negotiate.ReasonVMMUnsupported {
+				if got.Reason != "" {
+					t.Fatalf("candidate %+v", got)
+				}
+				return
+			}
+			// What the machine cannot do is not tried for each subscriber, and said.
+			if s := rg.engine.Status(); got.Reason != c.want || s.Reason != c.want {
+				t.Fatalf("candidate %+v, status %+v", got, s)
+			}
+			rg.call(hello()).declined(c.want)
+			rg.engine.mu.Lock()
+			rg.engine.tried = time.Time{} // long ago
+			rg.engine.mu.Unlock()
+			if got := rg.Candidate(); got.Reason != "" {
+				t.Fatalf("later: candidate %+v", got)
 			}
 		})
 	}

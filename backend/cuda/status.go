@@ -36,7 +36,7 @@ type Status struct {
 
 // Status is a snapshot.
 func (e *Engine) Status() Status {
-	c := e.Candidate()
+	c := e.state()
 	s := Status{Reason: c.Reason, Detail: c.Detail}
 	e.mu.Lock()
 	defer e.mu.Unlock()

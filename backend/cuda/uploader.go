@@ -38,6 +38,8 @@ type uploader struct {
 	settled *ring.Ring // the host ring that was gone over to, or tried
 	err     error      // why that did not succeed
 	changed chan struct{}
+	began   chan struct{} // is closed with the first report
+	lingers bool          // guarded by mu of the Backend
 
 	// Of the thread.
 	thread   *driver.Thread
@@ -50,7 +52,7 @@ type uploader struct {
 func newUploader(b *Backend, before *uploader) *uploader {
 	return &uploader{
 		b: b, before: before, wake: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{}),
-		changed: make(chan struct{}),
+		changed: make(chan struct{}), began: make(chan struct{}),
 	}
 }
 
@@ -63,8 +65,8 @@ func (u *uploader) signal() {
 }
 
 // wait returns once frames of the newest host ring go to the GPU, or cannot.
-func (u *uploader) wait(ctx context.Context, source func() *ring.Ring) error {
-	limit := time.NewTimer(setupTimeout)
+func (u *uploader) wait(ctx context.Context, source func() *ring.Ring, patience time.Duration) error {
+	limit := time.NewTimer(patience)
 	defer limit.Stop()
 	for {
 		u.mu.Lock()
@@ -84,7 +86,14 @@ func (u *uploader) wait(ctx context.Context, source func() *ring.Ring) error {
 		case <-u.done: // it could not begin
 			return cmp.Or(err, errStopped)
 		case <-limit.C:
-			return fmt.Errorf("%w: no device ring within %v", errSlow, setupTimeout)
+			call, age := driver.Busy(threadName(u.b.Stream))
+			if call == "" {
+				call, age = driver.Busy("") // which that of this stream may wait for
+			}
+			if call == "" {
+				return fmt.Errorf("%w within %v", errSlow, patience.Round(100*time.Millisecond))
+			}
+			return fmt.Errorf("%w within %v: %w", errSlow, patience.Round(100*time.Millisecond), hangs(call, "", age))
 		}
 	}
 }
@@ -92,14 +101,34 @@ func (u *uploader) wait(ctx context.Context, source func() *ring.Ring) error {
 var (
 	errStopped = errors.New("the upload has stopped")
 	// errSlow: the GPU takes long to begin.
-	errSlow = errors.New("the GPU is not set up yet")
+	errSlow = errors.New("no device ring")
 )
+
+// threadName is that of a stream's uploads.
+func threadName(stream string) string { return "cuda " + stream }
+
+// settledOnce reports whether there was a ring, or none came about.
+func (u *uploader) settledOnce() bool {
+	select {
+	case <-u.began:
+		return true
+	case <-u.done:
+		return true
+	default:
+		return false
+	}
+}
 
 // report tells those that wait what became of a host ring.
 func (u *uploader) report(host *ring.Ring, err error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	u.settled, u.err = host, err
+	select {
+	case <-u.began:
+	default:
+		close(u.began)
+	}
 	close(u.changed)
 	u.changed = make(chan struct{})
 }
@@ -112,7 +141,7 @@ func (u *uploader) run() {
 		u.before = nil
 	}
 	d, dev := u.b.engine.gpu()
-	t, err := d.Start(dev, "cuda "+u.b.Stream)
+	t, err := d.Start(dev, threadName(u.b.Stream))
 	if err != nil {
 		u.fail(u.b.source(), err)
 		return
@@ -196,6 +225,7 @@ func (u *uploader) fail(host *ring.Ring, err error) {
 	if driver.Sticky(err) {
 		u.b.engine.lose(err)
 	}
+	u.b.engine.setback(err)
 	cause := declined(err)
 	u.b.Log.Warn("no device ring", "stream", u.b.Stream, "backend", negotiate.BackendCUDA, "reason", reason(err), "err", err)
 	u.drop(cause)

@@ -5,7 +5,6 @@ package config
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 	"strconv"
 
@@ -77,7 +76,7 @@ func (c *Config) checkCUDA(r *report) {
 	if path == "" || c.CUDA.Enabled == EnabledNo || filepath.Base(path) == path {
 		return // a bare name is the loader's to find
 	}
-	if _, err := os.Stat(path); err != nil {
+	if err := driver.Check(path); err != nil {
 		r.add(c.origin(keyCUDALibrary), "%s: %s", keyCUDALibrary, err)
 	}
 }

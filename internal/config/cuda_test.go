@@ -7,6 +7,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -20,8 +21,20 @@ import (
 func TestCUDA(t *testing.T) {
 	const uuid = "GPU-6f1c2a3b-0d4e-5f60-7182-93a4b5c6d7e8"
 	file := filepath.Join(t.TempDir(), "libcuda.so.1")
-	if err := os.WriteFile(file, nil, 0o600); err != nil {
+	machine := map[string]byte{"amd64": 62, "arm64": 183}[runtime.GOARCH]
+	// The headers of a shared library with one segment of no bytes.
+	head := make([]byte, 64+56)
+	copy(head, "\x7fELF\x02\x01\x01")
+	head[16], head[18], head[32], head[54], head[56], head[64] = 3, machine, 64, 56, 1, 1
+	if err := os.WriteFile(file, head, 0o600); err != nil {
 		t.Fatal(err)
+	}
+	damaged := filepath.Join(t.TempDir(), "libcuda.so.1")
+	if err := os.WriteFile(damaged, head[:64], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := load(t, Input{Set: []string{"cuda.library=" + damaged}}).CheckFiles(); err == nil || !strings.Contains(err.Error(), "damaged") {
+		t.Errorf("a damaged library: %v", err)
 	}
 	for _, c := range []struct {
 		name string

@@ -130,6 +130,7 @@ func (d *Daemon) Run(ctx context.Context) error {
 		defer close(served)
 		d.server.run(ctx)
 	}()
+	d.gpuKnown()
 	d.log.Info("camd running", "dir", listener.Dir(), "pid", os.Getpid(), "cameras", len(cameras), "version", d.Version, "session", d.session.String()[:8])
 	if d.Ready != nil {
 		d.Ready(listener.Dir())

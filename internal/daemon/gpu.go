@@ -6,6 +6,7 @@ package daemon
 import (
 	"context"
 	"log/slog"
+	"time"
 
 	"github.com/seed-3c7e7623/camd/backend/cuda"
 	"github.com/seed-3c7e7623/camd/negotiate"
@@ -17,20 +18,34 @@ type GPU struct {
 	Expected bool // warn where it cannot be
 }
 
-// openGPU opens the driver and says in the log what came of it.
+// openGPU opens the driver, beside the cameras where that takes long.
 func (d *Daemon) openGPU() {
 	if d.GPU == nil {
 		return
 	}
 	o := d.GPU.Options
-	o.Log = d.log
+	o.Log, o.Opened = d.log, d.gpuOpened
 	d.engine = cuda.Open(o)
-	s := d.engine.Status()
+}
+
+// gpuPatience is for how long the word that camd runs waits for the driver.
+const gpuPatience = time.Second
+
+// gpuKnown waits a moment, so that who starts camd finds out how the GPU is, and
+// says in the log if it is not known yet.
+func (d *Daemon) gpuKnown() {
+	if d.engine != nil && !d.engine.Wait(gpuPatience) {
+		d.log.Warn("the GPU's driver does not answer yet: frames go out without it meanwhile", "backend", negotiate.BackendCUDA, "after", gpuPatience)
+	}
+}
+
+// gpuOpened says in the log what came of opening the driver.
+func (d *Daemon) gpuOpened(s cuda.Status) {
 	switch {
 	case s.Reason == "":
 		d.log.Info("frames can be had on the GPU", "backend", negotiate.BackendCUDA, "gpu", s.GPU, "uuid", s.UUID,
 			"cuda", s.CUDA, "handle", s.Handle, "library", s.Library)
-	case !o.Off:
+	case !d.GPU.Off:
 		level := slog.LevelInfo
 		if d.GPU.Expected {
 			level = slog.LevelWarn

@@ -294,7 +294,7 @@ func noBackend(h *negotiate.Hello, rejected []negotiate.Rejected) *negotiate.Ref
 		if k := rank(x.Reason); k > best {
 			best, r.Reason = k, x.Reason
 		}
-		if x.Reason == negotiate.ReasonNotAccepted {
+		if x.Reason == negotiate.ReasonNotAccepted && x.Detail == "" {
 			continue
 		}
 		w := fmt.Sprintf("%s: %s", x.Backend, x.Reason)
