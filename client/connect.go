@@ -25,6 +25,7 @@ type epoch struct {
 	device  DeviceMemory // where the pixels are, nil: in host memory
 	pinned  io.Closer    // ends the registration of the host memory, nil: there is none
 	conn    *negotiate.Conn
+	tie     *tie // that of the connection
 	session frame.Session
 	info    negotiate.StreamInfo
 
@@ -38,6 +39,7 @@ type epoch struct {
 type connection struct {
 	dir   string
 	conn  *negotiate.Conn
+	tie   tie
 	first *epoch
 	path  Path
 	pipe  *os.File // read end of the wake-up pipe, nil with futex
@@ -201,7 +203,7 @@ func (cn *connection) tryOffer(o *options, offer *negotiate.Offer, files negotia
 		e.close(o)
 		return &negotiate.Probe{Reason: reasonOf(err), Detail: err.Error()}
 	}
-	e.conn = cn.conn
+	e.conn, e.tie = cn.conn, &cn.tie
 	cn.first = e
 	cn.path = Path{Backend: offer.Backend, Rejected: offer.Rejected, Dir: cn.dir, Session: offer.Session}
 	cn.path.setDevice(device, e.device)

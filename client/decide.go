@@ -7,8 +7,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 	"strings"
+
+	"golang.org/x/sys/unix"
 
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
@@ -80,6 +83,9 @@ func (s *Subscription) connectCPU(ctx context.Context, look *search, why error) 
 			return nil, why
 		}
 		return nil, fmt.Errorf("%w: camera %s is %s", errNotReady, t.info.Camera, t.info.State)
+	}
+	if t.topic == "" && errors.Is(why, os.ErrDeadlineExceeded) {
+		return nil, why // there is a daemon; it may answer later
 	}
 	if t.topic == "" {
 		return nil, s.refuse(t, negotiate.ReasonNotOffered, "camd does not publish it over Zenoh")
@@ -167,6 +173,10 @@ func (s *Subscription) rejected(why error, at place) []negotiate.Rejected {
 			x.Reason = negotiate.ReasonSocketUnreachable
 		case r != nil:
 			x.Reason, x.Detail = r.Refusal.Reason, r.Refusal.Text
+		case errors.Is(why, negotiate.ErrOpenFiles), errors.Is(why, unix.EMFILE), errors.Is(why, unix.ENFILE):
+			x.Reason, x.Detail = negotiate.ReasonLimit, why.Error()
+		case errors.Is(why, os.ErrDeadlineExceeded), why != nil && !errors.Is(why, ErrProtocol):
+			x.Reason, x.Detail = negotiate.ReasonSocketUnreachable, why.Error()
 		case why != nil:
 			x.Reason, x.Detail = negotiate.ReasonProtocol, why.Error()
 		}

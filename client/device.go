@@ -26,7 +26,8 @@ type DeviceImporter interface {
 }
 
 // DeviceMemory is imported memory of a GPU. If it has a method Name() string,
-// that is the GPU's name for [Path].
+// that is the GPU's name for [Path]; if it is a [DeviceWatcher], frames come by
+// another path when the GPU fails.
 type DeviceMemory interface {
 	// ReadAt copies to the host and returns when that is done.
 	ReadAt(dst []byte, offset int64) error

@@ -259,14 +259,17 @@ func TestCloseWithHeldFrames(t *testing.T) {
 	if err := s.Close(); !errors.Is(err, ErrLeaked) {
 		t.Errorf("Close: %v, want %v", err, ErrLeaked)
 	}
-	if err := s.Close(); err != nil {
-		t.Errorf("second Close: %v", err)
+	if err := s.Close(); !errors.Is(err, ErrLeaked) {
+		t.Errorf("second Close: %v, want %v", err, ErrLeaked)
 	}
 	whole(t, a, seq)
 	if _, err := s.Next(bounded(t)); !errors.Is(err, ErrClosed) {
 		t.Errorf("Next after Close: %v", err)
 	}
 	a.Release()
+	if err := s.Close(); err != nil {
+		t.Errorf("Close when all is released: %v", err)
+	}
 	nothingLeft(t, f, before)
 }
 

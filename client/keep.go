@@ -31,6 +31,9 @@ type route interface {
 }
 
 func (cn *connection) lost(err error) string {
+	if errors.Is(err, errGPULost) {
+		return err.Error()
+	}
 	return fmt.Sprintf("connection to camd in %s lost: %v", cn.dir, err)
 }
 
@@ -68,8 +71,14 @@ func (s *Subscription) keep(ctx context.Context, way route, why error) {
 	stop := context.AfterFunc(ctx, func() {
 		s.mu.Lock()
 		e := s.cur
+		stays := e != nil && e.device != nil && e.tie.held > 0
+		if stays {
+			e.tie.leave(ErrClosed)
+		}
 		s.mu.Unlock()
-		if e != nil { // else receive sees that ctx is done
+		if stays {
+			e.conn.Interrupt()
+		} else if e != nil { // else receive sees that ctx is done
 			_ = e.conn.Send(&negotiate.Message{Type: negotiate.TypeBye, Bye: &negotiate.Bye{Reason: negotiate.ByeDone}})
 			_ = e.conn.Close()
 		}
@@ -262,6 +271,7 @@ func (s *Subscription) fail(err error) {
 
 // run handles the daemon's messages until the connection ends.
 func (cn *connection) run(ctx context.Context, s *Subscription) error {
+	defer s.watchDevice(cn)()
 	for {
 		// Asked for before each message: ctx may have ended before the
 		// connection was there to be closed.
@@ -269,6 +279,11 @@ func (cn *connection) run(ctx context.Context, s *Subscription) error {
 			return ctx.Err()
 		}
 		m, files, err := cn.conn.Receive(time.Time{})
+		if errors.Is(err, negotiate.ErrInterrupted) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			return cn.tie.why
+		}
 		if err != nil {
 			return err
 		}
@@ -303,7 +318,7 @@ func (s *Subscription) reconfigure(cn *connection, r *negotiate.Reconfig, files 
 	if err != nil {
 		return err
 	}
-	e.conn = cn.conn
+	e.conn, e.tie = cn.conn, &cn.tie
 	s.mu.Lock()
 	old := s.cur
 	s.cur, s.info, s.broken = e, r.Stream, true
@@ -351,7 +366,7 @@ func (s *Subscription) markEvicted(cn *connection, r *negotiate.Refusal) {
 		e.evicted = err
 		if e.held > 0 {
 			s.evicted = err
-		} else {
+		} else if e.tie.held == 0 {
 			_ = e.conn.Close()
 		}
 		e.view.WakeAll()
@@ -362,8 +377,10 @@ func (s *Subscription) markEvicted(cn *connection, r *negotiate.Refusal) {
 
 // end ends the use of a connection; frames at hand keep their memory.
 func (cn *connection) end(s *Subscription) {
-	_ = cn.conn.Close()
 	s.mu.Lock()
+	if cn.tie.over(); !cn.tie.stays {
+		_ = cn.conn.Close()
+	}
 	if e := s.cur; e != nil {
 		s.cur = nil
 		e.over = true
@@ -372,6 +389,10 @@ func (cn *connection) end(s *Subscription) {
 	}
 	pipe := s.pipe
 	s.pipe = nil
+	if pipe != nil && cn.tie.stays {
+		_ = pipe.SetReadDeadline(time.Unix(1, 0)) // for who waits
+		cn.tie.pipe, pipe = pipe, nil             // its end would be the end of the reader
+	}
 	s.unlock()
 	if pipe != nil {
 		_ = pipe.Close()

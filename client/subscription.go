@@ -224,6 +224,7 @@ func (s *Subscription) take(e *epoch) (Frame, error) {
 	h.message = h.lease.Meta.Bytes
 	e.users++
 	e.held++
+	e.tie.held++
 	return s.hand(h), nil
 }
 
@@ -306,9 +307,15 @@ func (s *Subscription) releaseLease(h *handle) {
 	h.lease.Data, h.epoch = nil, nil
 	s.free = append(s.free, h)
 	e.held--
+	e.tie.held--
 	if e.held == 0 && e.evicted != nil {
 		s.evicted = nil
-		_ = e.conn.Close() // the daemon takes the end of the socket as proof
+		if e.tie.held == 0 {
+			_ = e.conn.Close() // the daemon takes the end of the socket as proof
+		}
+	}
+	if e.tie.held == 0 && e.tie.stays {
+		e.tie.close(e.conn)
 	}
 	conn := e.conn
 	s.unuse(e)
@@ -371,7 +378,8 @@ const closeWait = 2 * time.Second
 
 // Close ends the subscription. Frames that are still held stay readable until
 // they are released: Close waits for them for two seconds and then returns
-// ErrLeaked with their sequence numbers, leaving their memory mapped.
+// ErrLeaked with their sequence numbers, leaving their memory mapped. Called
+// again, it says whether they still are.
 func (s *Subscription) Close() error {
 	s.mu.Lock()
 	first := !s.closed
@@ -380,7 +388,7 @@ func (s *Subscription) Close() error {
 	signal(s.changed)
 	if !first {
 		<-s.done
-		return nil
+		return s.leaks()
 	}
 	s.interrupt()
 	s.nextMu.Lock() // a Next under way sees closed and returns
@@ -396,25 +404,33 @@ func (s *Subscription) awaitHandles() error {
 	timer := time.NewTimer(closeWait)
 	defer timer.Stop()
 	for {
-		s.mu.Lock()
-		var held []uint64
-		for _, h := range s.handles {
-			if h.refs > 0 {
-				held = append(held, h.lease.Meta.Sequence)
-			}
-		}
-		s.mu.Unlock()
-		if len(held) == 0 {
+		err := s.leaks()
+		if err == nil {
 			return nil
 		}
 		select {
 		case <-s.released:
 		case <-timer.C:
-			err := fmt.Errorf("%w: %s: sequence %v", ErrLeaked, s.stream, held)
-			s.opts.log.Error("closed with frames that were never released", "stream", s.stream, "sequence", held)
+			s.opts.log.Error("closed with frames that were never released", "stream", s.stream, "err", err)
 			return err
 		}
 	}
+}
+
+// leaks is the error for frames that are held.
+func (s *Subscription) leaks() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var held []uint64
+	for _, h := range s.handles {
+		if h.refs > 0 {
+			held = append(held, h.lease.Meta.Sequence)
+		}
+	}
+	if len(held) == 0 {
+		return nil
+	}
+	return fmt.Errorf("%w: %s: sequence %v", ErrLeaked, s.stream, held)
 }
 
 func signal(c chan struct{}) {

@@ -30,6 +30,11 @@ type Lease interface {
 	// Release gives it back. It is called once, by the reaper's goroutine or by
 	// Close of the handle.
 	Release()
+	// Abandon is called in place of Release where nothing tells that work on the
+	// frame is over, because the context is lost or the driver does not answer. The
+	// memory must not be written to then before the process has ended, or the
+	// writer takes it back by force.
+	Abandon()
 }
 
 // ReadHandle is a frame that is read on the GPU, a small value. It has two
@@ -59,6 +64,7 @@ type reading struct {
 	closed  int64           // CLOCK of the reaper at Close
 	passed  int             // events known to be passed
 	failure error           // of asking
+	lost    bool            // nothing tells whether the work is over
 }
 
 // readEvents is how many events a reading has from the start: most programs use
@@ -131,16 +137,18 @@ func (r *reading) mark(t *driver.Thread) error {
 func (r *reading) complete(t *driver.Thread) bool {
 	if r.unknown {
 		r.failure = t.Sync()
+		r.lost = r.failure != nil
 		return true
 	}
 	for r.passed < len(r.streams) {
 		done, err := t.EventQuery(r.events[r.passed])
 		if err != nil {
-			// If the context is lost nothing runs any more. Otherwise this event
-			// tells nothing: all work of the context is waited for.
-			r.failure = err
+			// A context that is lost tells nothing of its work any more. Otherwise
+			// this event does not: all work of the context is waited for.
+			r.failure, r.lost = err, true
 			if !driver.Sticky(err) {
-				r.failure = errors.Join(err, t.Sync())
+				all := t.Sync()
+				r.failure, r.lost = errors.Join(err, all), all != nil
 			}
 			return true
 		}

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"log/slog"
 	"testing"
+	"time"
 
 	"github.com/seed-3c7e7623/camd/cudabuf/driver"
 )
@@ -16,12 +17,14 @@ import (
 type leased struct {
 	stale error
 	back  chan struct{}
+	kept  chan struct{} // closed when it was abandoned
 }
 
-func newLeased() *leased { return &leased{back: make(chan struct{}, 1)} }
+func newLeased() *leased { return &leased{back: make(chan struct{}, 1), kept: make(chan struct{})} }
 
 func (l *leased) Valid() error { return l.stale }
 func (l *leased) Release()     { l.back <- struct{}{} }
+func (l *leased) Abandon()     { close(l.kept) }
 
 func discard() *slog.Logger { return slog.New(slog.DiscardHandler) }
 
@@ -338,6 +341,63 @@ func TestStaleAfterCompletion(t *testing.T) {
 	<-l.back
 	if st := p.Stats(); st.Stale != 1 {
 		t.Errorf("%+v", st)
+	}
+}
+
+// A driver that does not answer keeps nobody, and what it may still read is not
+// given back.
+func TestDriverThatHangs(t *testing.T) {
+	for name, which := range map[string]int{"marking": 0, "asking": 1} {
+		t.Run(name, func(t *testing.T) {
+			th := threads(t, 2)
+			s := streams(t, th[0], 1)[0]
+			p := newTestReaper(t, th[0], th[1])
+			l, unused := newLeased(), newLeased()
+			h, err := p.Open(l)
+			if err != nil {
+				t.Fatal(err)
+			}
+			without, err := p.Open(unused)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := h.UseOn(s); err != nil {
+				t.Fatal(err)
+			}
+			hangs, entered, over := make(chan struct{}), make(chan struct{}), make(chan error)
+			go func() {
+				over <- th[which].Do(func() error { close(entered); <-hangs; return nil })
+			}()
+			<-entered
+			p.limit = time.Millisecond
+			if err := h.Close(); errors.Is(err, driver.ErrTimeout) != (which == 0) {
+				t.Errorf("Close: %v", err)
+			}
+			<-l.kept
+			if err := without.Close(); err != nil {
+				t.Error(err)
+			}
+			<-unused.back // the GPU never had it
+			if err := p.Close(); !errors.Is(err, driver.ErrTimeout) {
+				t.Errorf("the end: %v", err)
+			}
+			if st := p.Stats(); st.Failed == 0 || st.Waiting != 0 || st.Open != 0 {
+				t.Errorf("%+v", st)
+			}
+			close(hangs)
+			if err := <-over; err != nil {
+				t.Error(err)
+			}
+			must(t, th[0], func() error {
+				var errs []error
+				for _, r := range p.all {
+					for _, ev := range r.events {
+						errs = append(errs, th[0].DestroyEvent(ev))
+					}
+				}
+				return errors.Join(errs...)
+			})
+		})
 	}
 }
 

@@ -25,6 +25,10 @@ const (
 	reapPatience = 2 * time.Second
 )
 
+// CallLimit is how long one call of the driver, which does not wait for work, may
+// take. After that the thread is given up: see driver.Thread.DoWithin.
+const CallLimit = 5 * time.Second
+
 // ReadStats counts what a Reaper did.
 type ReadStats struct {
 	Opened   uint64
@@ -40,6 +44,7 @@ type ReadStats struct {
 type Reaper struct {
 	submit, watch *driver.Thread
 	log           *slog.Logger
+	limit         time.Duration // of a call
 	patience      time.Duration // of Close
 	wake          chan struct{} // capacity 1
 	ended         chan struct{}
@@ -53,13 +58,28 @@ type Reaper struct {
 	free     []*reading
 	incoming []*reading // closed, not seen by run
 	closing  bool
+	lost     error // nothing tells of work any more
+	failed   func(error)
 	stats    ReadStats
 
-	// Of run:
+	turn *turn // of run
+}
+
+// turn is what run asks about. It belongs to the watching thread while that asks,
+// and for good if it does not come back.
+type turn struct {
+	watch   *driver.Thread
 	pending []*reading
 	done    []*reading
-	askJob  func() error
+	job     func() error
 	spin    bool
+	asked   []*reading // pending as it was before: run's own
+}
+
+func newTurn(watch *driver.Thread) *turn {
+	u := &turn{watch: watch}
+	u.job = u.ask
+	return u
 }
 
 // NewReaper makes room for handles at a time; more are made when they are
@@ -67,12 +87,11 @@ type Reaper struct {
 // of work is looked for on watch. Both are of one device.
 func NewReaper(submit, watch *driver.Thread, handles int, log *slog.Logger) (*Reaper, error) {
 	p := &Reaper{
-		submit: submit, watch: watch, log: log, patience: reapPatience,
-		wake: make(chan struct{}, 1), ended: make(chan struct{}),
+		submit: submit, watch: watch, log: log, limit: CallLimit, patience: reapPatience,
+		turn: newTurn(watch), wake: make(chan struct{}, 1), ended: make(chan struct{}),
 	}
 	p.markJob = func() error { return p.marking.mark(p.submit) }
-	p.askJob = p.ask
-	err := submit.Do(func() error {
+	err := submit.DoWithin(p.limit, func() error {
 		for range handles {
 			r := p.reading()
 			for range readEvents {
@@ -125,12 +144,14 @@ func (p *Reaper) close(r *reading) error {
 	var err error
 	if len(r.streams) > 0 {
 		p.markMu.Lock()
-		p.marking = r
-		err = p.submit.Do(p.markJob)
-		p.markMu.Unlock()
-		if errors.Is(err, driver.ErrThread) {
-			r.unknown = true
+		if err = p.isLost(); err == nil {
+			p.marking = r
+			err = p.submit.DoWithin(p.limit, p.markJob)
+			if errors.Is(err, driver.ErrTimeout) || errors.Is(err, driver.ErrThread) {
+				p.Lose(err)
+			}
 		}
+		p.markMu.Unlock()
 	}
 	if len(r.streams) == 0 {
 		p.finish(r)
@@ -155,19 +176,64 @@ func (p *Reaper) close(r *reading) error {
 	return err
 }
 
+// Lose says that the driver tells nothing of work any more, because of err. All
+// leases with work on the GPU are abandoned, now and from now on.
+func (p *Reaper) Lose(err error) {
+	p.mu.Lock()
+	first, failed := p.lost == nil, p.failed
+	if first {
+		p.lost = err
+	}
+	p.mu.Unlock()
+	signal(p.wake)
+	if first && failed != nil {
+		failed(err)
+	}
+}
+
+// OnFailure has f called with each error of the driver that the reaper meets
+// while it waits. It is to be set before the first Open.
+func (p *Reaper) OnFailure(f func(error)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.failed = f
+}
+
+func (p *Reaper) isLost() error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.lost
+}
+
+// abandon gives up readings and their leases, for good: the driver's thread may
+// still have its hands on them.
+func (p *Reaper) abandon(all []*reading, why error) {
+	p.mu.Lock()
+	p.stats.Waiting -= len(all)
+	p.stats.Failed += uint64(len(all))
+	p.mu.Unlock()
+	for i, r := range all {
+		p.log.Error("frame kept from the writer: nothing tells whether the GPU is done with it", "err", why)
+		r.lease.Abandon()
+		all[i] = nil
+	}
+}
+
 // finish gives a reading's lease back, of which no work is left. The reading
 // goes first: whoever gets the lease next needs one.
 func (p *Reaper) finish(r *reading) {
-	l := r.lease
+	l, lost := r.lease, r.lost
 	waited := len(r.streams) > 0
 	var stale error
 	if waited {
 		stale = l.Valid()
 	}
-	if r.failure != nil {
-		p.log.Error("waiting for the GPU failed", "err", r.failure)
+	failure := r.failure
+	if failure != nil {
+		p.log.Error("waiting for the GPU failed", "err", failure)
 	}
 	p.mu.Lock()
+	failed := p.failed
 	if waited {
 		p.stats.Waiting--
 	}
@@ -179,11 +245,18 @@ func (p *Reaper) finish(r *reading) {
 	}
 	first := p.stats.Stale == 1
 	p.stats.Released++
-	r.lease, r.failure, r.passed, r.unknown, r.streams = nil, nil, 0, false, r.streams[:0]
+	r.lease, r.failure, r.passed, r.unknown, r.lost, r.streams = nil, nil, 0, false, false, r.streams[:0]
 	p.free = append(p.free, r)
 	p.mu.Unlock()
 	if stale != nil && first {
 		p.log.Error("frame was overwritten while the GPU read it; further ones are only counted", "err", stale)
+	}
+	if failure != nil && failed != nil {
+		failed(failure)
+	}
+	if lost {
+		l.Abandon()
+		return
 	}
 	l.Release()
 }
@@ -194,28 +267,38 @@ func (p *Reaper) run() {
 	pause := time.NewTimer(time.Hour)
 	defer pause.Stop()
 	for {
+		u := p.turn
 		if p.gather() {
 			return
 		}
-		if len(p.pending) == 0 {
+		if len(u.pending) == 0 {
 			<-p.wake
 			continue
 		}
-		if err := p.watch.Do(p.askJob); err != nil {
-			// No thread, no more work that could be asked about.
-			p.log.Error("the thread that waits for the GPU is gone", "err", err)
-			p.done, p.pending = append(p.done, p.pending...), p.pending[:0]
-		}
-		for i, r := range p.done {
-			p.finish(r)
-			p.done[i] = nil
-		}
-		some := len(p.done) > 0
-		p.done = p.done[:0]
-		if some || len(p.pending) == 0 {
+		if lost := p.isLost(); lost != nil {
+			p.abandon(u.pending, lost)
+			u.pending = u.pending[:0]
 			continue
 		}
-		age := time.Duration(nanos() - p.pending[0].closed)
+		u.asked = append(u.asked[:0], u.pending...)
+		if err := p.watch.DoWithin(p.limit, u.job); err != nil {
+			// No thread, nothing that tells of work. What it was asked about is the
+			// thread's.
+			p.Lose(err)
+			p.turn = newTurn(p.watch)
+			p.abandon(u.asked, err)
+			continue
+		}
+		for i, r := range u.done {
+			p.finish(r)
+			u.done[i] = nil
+		}
+		some := len(u.done) > 0
+		u.done = u.done[:0]
+		if some || len(u.pending) == 0 {
+			continue
+		}
+		age := time.Duration(nanos() - u.pending[0].closed)
 		pause.Reset(min(max(age/reapPart, reapLeast), reapMost))
 		select {
 		case <-p.wake:
@@ -231,30 +314,30 @@ func (p *Reaper) gather() bool {
 	now := nanos()
 	for i, r := range p.incoming {
 		r.closed = now
-		p.pending = append(p.pending, r)
+		p.turn.pending = append(p.turn.pending, r)
 		p.incoming[i] = nil
-		p.spin = true
+		p.turn.spin = true
 	}
 	p.incoming = p.incoming[:0]
-	return p.closing && len(p.pending) == 0 && p.stats.Open == 0
+	return p.closing && len(p.turn.pending) == 0 && p.stats.Open == 0
 }
 
 // ask moves what is complete from pending to done, on the watching thread.
-func (p *Reaper) ask() error {
+func (u *turn) ask() error {
 	start := nanos()
 	for {
-		keep := p.pending[:0]
-		for _, r := range p.pending {
-			if r.complete(p.watch) {
-				p.done = append(p.done, r)
+		keep := u.pending[:0]
+		for _, r := range u.pending {
+			if r.complete(u.watch) {
+				u.done = append(u.done, r)
 			} else {
 				keep = append(keep, r)
 			}
 		}
-		clear(p.pending[len(keep):])
-		p.pending = keep
-		if !p.spin || len(p.done) > 0 || len(p.pending) == 0 || nanos()-start > int64(reapSpin) {
-			p.spin = false
+		clear(u.pending[len(keep):])
+		u.pending = keep
+		if !u.spin || len(u.done) > 0 || len(u.pending) == 0 || nanos()-start > int64(reapSpin) {
+			u.spin = false
 			return nil
 		}
 	}
@@ -291,10 +374,15 @@ func (p *Reaper) Close() error {
 // destroy gives the events back.
 func (p *Reaper) destroy() error {
 	p.mu.Lock()
-	all := p.all
-	p.all = nil
+	all, lost := p.all, p.lost
+	if lost == nil {
+		p.all = nil
+	}
 	p.mu.Unlock()
-	return p.submit.Do(func() error {
+	if lost != nil {
+		return lost // nothing can be given back
+	}
+	return p.submit.DoWithin(p.limit, func() error {
 		var errs []error
 		for _, r := range all {
 			for _, ev := range r.events {

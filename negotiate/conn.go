@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -44,6 +45,8 @@ type Conn struct {
 	receive   receiver
 	pace      pacer
 	unknown   int // messages of unknown types so far
+
+	interrupted atomic.Bool
 
 	closeOnce  sync.Once
 	closeError error
@@ -149,6 +152,13 @@ func peerGone(err error) error {
 		return fmt.Errorf("%w: %w", ErrPeerGone, err)
 	}
 	return err
+}
+
+// Interrupt ends a Receive in progress, and all to come, with [ErrInterrupted].
+// The connection stays open: the other side sees nothing of it.
+func (c *Conn) Interrupt() {
+	c.interrupted.Store(true)
+	_ = c.socket.SetReadDeadline(time.Unix(1, 0)) // fails when it is closed
 }
 
 // Close closes the connection; a Receive or Send in progress returns with

@@ -25,6 +25,8 @@ var (
 	// ErrPeerGone reports that the other end is closed. Errors of Receive with
 	// this condition are also io.EOF.
 	ErrPeerGone = errors.New("peer closed the connection")
+	// ErrInterrupted reports that Interrupt was called.
+	ErrInterrupted = errors.New("receiving was interrupted")
 	// ErrOpenFiles reports that this process could not take the descriptors of a
 	// packet. The connection is of no further use: close it. Errors with this
 	// condition are also unix.EMFILE.

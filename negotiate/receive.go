@@ -81,7 +81,7 @@ func peerClosed(fd int32) bool {
 // one shared value that must not be changed.
 //
 // It fails with [ErrPeerGone] and io.EOF when the other end is closed,
-// os.ErrDeadlineExceeded, net.ErrClosed, [ErrOpenFiles], or [ErrProtocol]: that
+// os.ErrDeadlineExceeded, net.ErrClosed, [ErrInterrupted], [ErrOpenFiles], or [ErrProtocol]: that
 // is also more than [MaxUnknown] messages of types that a daemon does not know.
 // A daemon reads a flood of packets slowly and leaves the rest in the queue of
 // who sent it.
@@ -96,6 +96,9 @@ func (c *Conn) Receive(deadline time.Time) (*Message, Files, error) {
 	c.hold()
 	if err := c.socket.SetReadDeadline(deadline); err != nil {
 		return nil, nil, fmt.Errorf("receiving: %w", err)
+	}
+	if c.interrupted.Load() {
+		return nil, nil, ErrInterrupted
 	}
 	if err := c.raw.Read(r.once); err != nil {
 		return nil, nil, c.receiveError(err)
@@ -112,6 +115,9 @@ func (c *Conn) Receive(deadline time.Time) (*Message, Files, error) {
 
 // receiveError says who is silent: the text of the net package names nobody.
 func (c *Conn) receiveError(err error) error {
+	if c.interrupted.Load() {
+		return ErrInterrupted
+	}
 	if errors.Is(err, os.ErrDeadlineExceeded) && c.side.server {
 		return silentError{}
 	}

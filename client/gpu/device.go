@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/seed-3c7e7623/camd/cudabuf"
 	"github.com/seed-3c7e7623/camd/cudabuf/driver"
 )
 
@@ -30,6 +31,7 @@ type Device struct {
 
 	mu     sync.Mutex
 	engine *engine // nil until the GPU is needed
+	begins *begin  // nil unless the engine is being made
 	subs   int     // open subscriptions of Subscribe
 	mapped int     // memories that are imported
 	closed bool
@@ -45,47 +47,10 @@ type engine struct {
 	streams []driver.Stream
 	log     *slog.Logger
 
-	mu   sync.Mutex
-	lost error
-}
-
-// start returns the engine of the first GPU that fits, which is started if it is
-// needed first now. fits nil: any.
-func (d *Device) start(fits func(driver.Device) bool) (*engine, error) {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.closed {
-		return nil, ErrClosed
-	}
-	if e := d.engine; e != nil {
-		if fits != nil && !fits(e.dev) {
-			return nil, fmt.Errorf("%w: the program uses %s (%s)", ErrOtherGPU, e.dev.UUID, e.dev.Name)
-		}
-		return e, e.failed()
-	}
-	i := 0
-	if fits != nil {
-		if i = slices.IndexFunc(d.visible, fits); i < 0 {
-			return nil, fmt.Errorf("%w: the program sees %s", ErrOtherGPU, d.list())
-		}
-	}
-	e := &engine{dev: d.visible[i], log: d.log}
-	var err error
-	if e.submit, err = d.driver.Start(e.dev, "camd-gpu"); err != nil {
-		return nil, err
-	}
-	if e.watch, err = d.driver.Start(e.dev, "camd-gpu-wait"); err != nil {
-		return nil, errors.Join(err, e.submit.Close())
-	}
-	err = e.submit.Do(func() (err error) {
-		e.side, err = e.submit.NewStream(0)
-		return err
-	})
-	if err != nil {
-		return nil, errors.Join(err, e.watch.Close(), e.submit.Close())
-	}
-	d.engine = e
-	return e, nil
+	gone    chan struct{} // closed when lost is set
+	mu      sync.Mutex
+	lost    error
+	reapers []*cudabuf.Reaper // to be told
 }
 
 // list names the GPUs for people.
@@ -101,19 +66,59 @@ func (d *Device) list() string {
 }
 
 // do runs f on the submitting thread and notes a failure that is for good.
-func (e *engine) do(f func() error) error { return e.note(e.submit.Do(f)) }
+func (e *engine) do(f func() error) error { return e.within(e.submit, cudabuf.CallLimit, f) }
+
+// ask runs f on the watching thread, as do.
+func (e *engine) ask(f func() error) error { return e.within(e.watch, cudabuf.CallLimit, f) }
+
+// within runs f on a thread, unless the GPU is lost. What f uses must be left
+// alone if that fails with ErrLost.
+func (e *engine) within(t *driver.Thread, limit time.Duration, f func() error) error {
+	if err := e.failed(); err != nil {
+		return err
+	}
+	return e.note(t.DoWithin(limit, f))
+}
 
 // note makes ErrLost of an error after which nothing works any more.
 func (e *engine) note(err error) error {
-	if err == nil || !driver.Sticky(err) {
+	if err == nil || !driver.Sticky(err) && !errors.Is(err, driver.ErrTimeout) {
 		return err
 	}
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.lost == nil {
+	first := e.lost == nil
+	var tell []*cudabuf.Reaper
+	if first {
 		e.lost = &Error{reasonOf(err), fmt.Errorf("%w: %w", ErrLost, err)}
+		tell, e.reapers = e.reapers, nil
+		close(e.gone)
 	}
-	return e.lost
+	lost := e.lost
+	e.mu.Unlock()
+	for _, p := range tell {
+		p.Lose(err)
+	}
+	return lost
+}
+
+// tells has a reaper know when the GPU is lost, and tell of it.
+func (e *engine) tells(p *cudabuf.Reaper) {
+	p.OnFailure(func(err error) { _ = e.note(err) })
+	e.mu.Lock()
+	e.reapers = append(e.reapers, p)
+	lost := e.lost
+	e.mu.Unlock()
+	if lost != nil {
+		p.Lose(lost)
+	}
+}
+
+func (e *engine) forget(p *cudabuf.Reaper) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if i := slices.Index(e.reapers, p); i >= 0 {
+		e.reapers = slices.Delete(e.reapers, i, i+1)
+	}
 }
 
 // failed is why the GPU cannot be used any more, nil if it can.
@@ -145,7 +150,7 @@ func (d *Device) current() driver.Device {
 // NewStream is a stream that waits for no other. It is destroyed with
 // DestroyStream or by Close.
 func (d *Device) NewStream() (Stream, error) {
-	e, err := d.start(nil)
+	e, err := d.start(startLimit, nil)
 	if err != nil {
 		return 0, err
 	}
@@ -186,7 +191,7 @@ func (d *Device) DestroyStream(s Stream) error {
 // program wants to make without a CUDA library of its own. f must not wait for
 // work: all subscriptions of the device queue theirs on the same thread.
 func (d *Device) Do(f func(t *driver.Thread) error) error {
-	e, err := d.start(nil)
+	e, err := d.start(startLimit, nil)
 	if err != nil {
 		return err
 	}
@@ -195,18 +200,18 @@ func (d *Device) Do(f func(t *driver.Thread) error) error {
 
 // Synchronize waits until the work that is queued on s is complete.
 func (d *Device) Synchronize(s Stream) error {
-	e, err := d.start(nil)
+	e, err := d.start(startLimit, nil)
 	if err != nil {
 		return err
 	}
 	began, done := time.Now(), false
 	for {
-		err := e.watch.Do(func() (err error) {
+		err := e.ask(func() (err error) {
 			done, err = e.watch.StreamQuery(s)
 			return err
 		})
-		if done || err != nil {
-			return e.note(err)
+		if err != nil || done {
+			return err
 		}
 		pause(began)
 	}
@@ -229,7 +234,7 @@ func pause(began time.Time) {
 // Close ends the use of the GPU: streams of NewStream are destroyed and the
 // context is let go of. It fails with ErrInUse, and does nothing, while there are
 // subscriptions, also those of client.WithDevice, and with ErrLost if the GPU
-// failed.
+// failed: what is left on it goes with the process then.
 func (d *Device) Close() error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -237,25 +242,25 @@ func (d *Device) Close() error {
 		return nil
 	}
 	// Memory of subscriptions that package client made, too: what is mapped or
-	// registered can be undone only while there is a context.
-	if d.subs > 0 || d.mapped+len(d.rings) > 0 {
+	// registered can be undone only while there is a context that works.
+	e := d.engine
+	if (e == nil || e.failed() == nil) && (d.subs > 0 || d.mapped+len(d.rings) > 0) {
 		err := fmt.Errorf("%w: %d subscriptions of the device are open, %d rings are mapped", ErrInUse, d.subs, d.mapped+len(d.rings))
 		d.log.Error("device closed while it is used", "err", err)
 		return err
 	}
 	d.closed = true
-	e := d.engine
 	if e == nil {
 		return nil
 	}
-	err := e.submit.Do(func() error {
+	err := e.do(func() error {
 		errs := []error{e.submit.DestroyStream(e.side)}
 		for _, s := range e.streams {
 			errs = append(errs, e.submit.DestroyStream(s))
 		}
 		return errors.Join(errs...)
 	})
-	err = e.note(errors.Join(err, e.watch.Close(), e.submit.Close()))
+	err = e.note(errors.Join(err, e.close()))
 	if lost := e.failed(); lost != nil {
 		return lost // what else was said follows from it
 	}

@@ -10,7 +10,7 @@ import (
 	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/cudabuf"
 	"github.com/seed-3c7e7623/camd/cudabuf/driver"
-	"github.com/seed-3c7e7623/camd/internal/dl"
+	"github.com/seed-3c7e7623/camd/cudabuf/reason"
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
@@ -62,26 +62,11 @@ func because(r negotiate.Reason, format string, args ...any) *Error {
 
 // reasonOf is why what failed with err keeps frames from coming by cuda.
 func reasonOf(err error) negotiate.Reason {
-	var e *Error
-	var call *driver.Error
-	switch {
-	case errors.As(err, &e):
-		return e.reason
-	case errors.Is(err, dl.ErrBuiltWithoutDL):
-		return negotiate.ReasonBuiltWithoutDL
-	case errors.Is(err, driver.ErrMismatch):
-		return negotiate.ReasonDriverMismatch
-	case errors.Is(err, driver.ErrOutOfMemory), errors.Is(err, cudabuf.ErrNoMemory):
-		return negotiate.ReasonLimit
-	case errors.Is(err, ErrLost), driver.Sticky(err):
-		return negotiate.ReasonGPULost
-	case errors.Is(err, ErrOtherGPU), errors.Is(err, ErrNoSuchDevice):
+	if errors.Is(err, ErrOtherGPU) {
 		return negotiate.ReasonDifferentGPU
-	case errors.Is(err, driver.ErrNoDriver), errors.Is(err, driver.ErrStub), errors.Is(err, driver.ErrNoDevice),
-		errors.Is(err, driver.ErrNotReady), errors.Is(err, driver.ErrTooOld), errors.Is(err, ErrUnavailable):
-		return negotiate.ReasonNoDriver
-	case errors.As(err, &call) && (call.Code == driver.DeviceUnavailable || call.Code == driver.OperatingSystem):
-		return negotiate.ReasonLimit // an exclusive GPU in use; descriptors, permissions
 	}
-	return negotiate.ReasonVMMUnsupported
+	if r := reason.Of(err); r != negotiate.ReasonGPUError || !errors.Is(err, ErrLost) {
+		return r
+	}
+	return negotiate.ReasonGPULost
 }

@@ -174,7 +174,7 @@ func TestFallBack(t *testing.T) {
 			options: sim.Options{Profile: "two-gpus", Fail: "cuDevicePrimaryCtxRetain:0:46"}, want: negotiate.ReasonLimit,
 		},
 		"no import": {
-			options: sim.Options{Profile: "two-gpus", Fail: "cuMemImportFromShareableHandle:0:999"}, want: negotiate.ReasonVMMUnsupported,
+			options: sim.Options{Profile: "two-gpus", Fail: "cuMemImportFromShareableHandle:0:999"}, want: negotiate.ReasonGPUError,
 		},
 		"lost at the first copy": {
 			options: sim.Options{Profile: "two-gpus", Fail: "op:1:719"}, want: negotiate.ReasonGPULost,
@@ -269,10 +269,11 @@ func TestReasons(t *testing.T) {
 		want negotiate.Reason
 	}{
 		{fmt.Errorf("wrapped: %w", because(negotiate.ReasonPolicy, "x")), negotiate.ReasonPolicy},
-		{fmt.Errorf("%w: %w", ErrUnavailable, errors.New("x")), negotiate.ReasonNoDriver},
+		{fmt.Errorf("%w: %w", ErrUnavailable, driver.ErrTooOld), negotiate.ReasonDriverMismatch},
+		{fmt.Errorf("%w: %w", ErrUnavailable, driver.ErrTimeout), negotiate.ReasonGPUTimeout},
 		{ErrLost, negotiate.ReasonGPULost},
 		{ErrOutOfMemory, negotiate.ReasonLimit},
-		{errors.New("anything"), negotiate.ReasonVMMUnsupported},
+		{errors.New("anything"), negotiate.ReasonGPUError},
 	} {
 		if got := reasonOf(tc.err); got != tc.want {
 			t.Errorf("%v: %s, want %s", tc.err, got, tc.want)

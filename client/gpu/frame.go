@@ -175,9 +175,15 @@ type lease held
 // Valid implements cudabuf.Lease.
 func (l *lease) Valid() error { return l.frame.Valid() }
 
-// Release implements cudabuf.Lease. The inside goes first: with the frame's credit
-// the program can take the next one, which needs it.
-func (l *lease) Release() {
+// Release implements cudabuf.Lease.
+func (l *lease) Release() { l.end().Release() }
+
+// Abandon implements cudabuf.Lease.
+func (l *lease) Abandon() { l.end().Abandon() }
+
+// end gives the inside back and returns the frame. The inside goes first: with
+// the frame's credit the program can take the next one, which needs it.
+func (l *lease) end() client.Frame {
 	h := (*held)(l)
 	h.mu.Lock()
 	f := h.frame
@@ -185,5 +191,5 @@ func (l *lease) Release() {
 	h.ticket++
 	h.mu.Unlock()
 	h.sub.put(h)
-	f.Release()
+	return f
 }

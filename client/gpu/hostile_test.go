@@ -27,14 +27,14 @@ func TestOffersThatCannotBe(t *testing.T) {
 		lie  func(t *testing.T, o *negotiate.Offer, fds []int)
 		want negotiate.Reason
 	}{
-		"more bytes":           {func(_ *testing.T, o *negotiate.Offer, _ []int) { o.Device.Bytes *= 8 }, negotiate.ReasonVMMUnsupported},
+		"more bytes":           {func(_ *testing.T, o *negotiate.Offer, _ []int) { o.Device.Bytes *= 8 }, negotiate.ReasonGPUError},
 		"a terabyte":           {func(_ *testing.T, o *negotiate.Offer, _ []int) { o.Device.Bytes = 1 << 40 }, negotiate.ReasonLimit},
-		"a piece":              {func(_ *testing.T, o *negotiate.Offer, _ []int) { o.Device.Bytes -= 4000 }, negotiate.ReasonVMMUnsupported},
+		"a piece":              {func(_ *testing.T, o *negotiate.Offer, _ []int) { o.Device.Bytes -= 4000 }, negotiate.ReasonGPUError},
 		"a GPU of no name":     {func(_ *testing.T, o *negotiate.Offer, _ []int) { o.Device.UUID = "GPU-1" }, negotiate.ReasonDifferentGPU},
 		"another GPU":          {func(_ *testing.T, o *negotiate.Offer, _ []int) { o.Device.UUID = sim.UUID(3) }, negotiate.ReasonDifferentGPU},
 		"another kind":         {func(_ *testing.T, o *negotiate.Offer, _ []int) { o.Device.Handle = "legacy" }, negotiate.ReasonVMMUnsupported},
-		"a pipe":               {func(t *testing.T, _ *negotiate.Offer, fds []int) { fds[1] = pipe(t) }, negotiate.ReasonVMMUnsupported},
-		"the header":           {func(_ *testing.T, _ *negotiate.Offer, fds []int) { fds[1] = fds[0] }, negotiate.ReasonVMMUnsupported},
+		"a pipe":               {func(t *testing.T, _ *negotiate.Offer, fds []int) { fds[1] = pipe(t) }, negotiate.ReasonGPUError},
+		"the header":           {func(_ *testing.T, _ *negotiate.Offer, fds []int) { fds[1] = fds[0] }, negotiate.ReasonGPUError},
 		"memory for a header":  {func(_ *testing.T, _ *negotiate.Offer, fds []int) { fds[0] = fds[1] }, negotiate.ReasonProbeMismatch},
 		"another place's ring": {func(_ *testing.T, o *negotiate.Offer, _ []int) { o.Layout.Epoch++ }, negotiate.ReasonProbeMismatch},
 	} {

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"unsafe"
 
+	"golang.org/x/sys/unix"
+
 	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/cudabuf"
 	"github.com/seed-3c7e7623/camd/cudabuf/driver"
@@ -20,19 +22,25 @@ import (
 var (
 	_ client.DeviceImporter = (*Device)(nil)
 	_ client.HostRegistrar  = (*Device)(nil)
+	_ client.DeviceWatcher  = (*memory)(nil)
 )
 
 // Hello implements client.DeviceImporter.
 func (d *Device) Hello(h *negotiate.Hello) {
 	h.Driver = d.driver.Version()
 	d.mu.Lock()
-	e := d.engine
+	e, b := d.engine, d.begins
+	late := b != nil && b.late
 	d.mu.Unlock()
+	var err error
 	if e != nil {
-		if err := e.failed(); err != nil {
-			h.DeviceReason, h.DeviceDetail = negotiate.ReasonGPULost, err.Error()
-			return
-		}
+		err = e.failed()
+	} else if late {
+		err = b.timeout()
+	}
+	if err != nil {
+		h.DeviceReason, h.DeviceDetail = reasonOf(err), err.Error()
+		return
 	}
 	for _, dev := range d.visible[:min(len(d.visible), negotiate.MaxGPUs)] {
 		h.GPUs = append(h.GPUs, negotiate.GPU{UUID: dev.UUID.String(), Name: dev.Name})
@@ -52,20 +60,26 @@ func (d *Device) Import(m *negotiate.Device, fd int) (client.DeviceMemory, error
 	if err != nil {
 		return nil, &Error{negotiate.ReasonDifferentGPU, err}
 	}
-	e, err := d.start(func(dev driver.Device) bool { return dev.UUID == uuid })
+	e, err := d.start(answerLimit, func(dev driver.Device) bool { return dev.UUID == uuid })
 	if err != nil {
 		return nil, &Error{reasonOf(err), err}
 	}
 	if !e.dev.PosixFD {
 		return nil, because(negotiate.ReasonVMMUnsupported, "%s imports no memory by descriptor", e.dev.Name)
 	}
+	own, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 0) // a driver that hangs may come back to it
+	if err != nil {
+		return nil, &Error{negotiate.ReasonLimit, fmt.Errorf("descriptor of the memory: %w", err)}
+	}
 	d.count(1)
 	out := &memory{device: d, engine: e}
-	err = e.do(func() (err error) {
-		out.memory, err = cudabuf.Import(e.submit, fd, m.Bytes, false)
+	bytes := m.Bytes
+	err = e.within(e.submit, answerLimit, func() (err error) {
+		defer unix.Close(own)
+		out.memory, err = cudabuf.Import(e.submit, own, bytes, false)
 		if d := new(driver.Error); errors.As(err, &d) && d.Call == "cuMemSetAccess" && !driver.Sticky(err) {
 			e.log.Info("device memory is mapped for writing, too", "err", err)
-			out.memory, err = cudabuf.Import(e.submit, fd, m.Bytes, true)
+			out.memory, err = cudabuf.Import(e.submit, own, bytes, true)
 		}
 		return err
 	})
@@ -93,6 +107,12 @@ type memory struct {
 // Name is the GPU's.
 func (m *memory) Name() string { return m.engine.dev.Name }
 
+// Lost implements client.DeviceWatcher.
+func (m *memory) Lost() <-chan struct{} { return m.engine.gone }
+
+// Failure implements client.DeviceWatcher.
+func (m *memory) Failure() error { return m.engine.failed() }
+
 // Base implements client.DeviceMemory.
 func (m *memory) Base() uint64 { return uint64(m.memory.Base()) }
 
@@ -102,26 +122,33 @@ func (m *memory) ReadAt(dst []byte, offset int64) error {
 		return fmt.Errorf("%w: %d bytes at %d of %d", driver.ErrBadCopy, len(dst), offset, m.memory.Bytes())
 	}
 	t := m.engine.watch
-	err := m.engine.note(t.Do(func() error {
-		buffer, err := t.HostAlloc(max(len(dst), 1))
+	there := make([]byte, len(dst)) // not dst, which is the caller's if the driver hangs
+	err := m.engine.within(t, answerLimit, func() error {
+		buffer, err := t.HostAlloc(max(len(there), 1))
 		if err != nil {
 			return err
 		}
-		err = t.DtoH(buffer[:len(dst)], m.memory.Base()+driver.Ptr(offset), m.engine.side)
+		err = t.DtoH(buffer[:len(there)], m.memory.Base()+driver.Ptr(offset), m.engine.side)
 		if err == nil {
 			err = cudabuf.Finish(t, m.engine.side)
 		}
-		copy(dst, buffer)
+		copy(there, buffer)
 		return errors.Join(err, t.HostFree(buffer))
-	}))
+	})
 	if err != nil {
 		return &Error{reasonOf(err), err}
 	}
+	copy(dst, there)
 	return nil
 }
 
-// Close implements client.DeviceMemory. It is called once.
+// Close implements client.DeviceMemory. It is called once. On a GPU that is lost
+// nothing can be given back but with the context.
 func (m *memory) Close() error {
+	if m.engine.failed() != nil {
+		m.device.count(-1)
+		return nil
+	}
 	err := m.engine.do(func() error { return m.memory.Close(m.engine.submit) })
 	m.device.count(-1)
 	return err
@@ -154,7 +181,7 @@ func (r *hostRing) Close() error {
 	defer r.mu.Unlock()
 	r.closed = true
 	var err error
-	if e := r.pinned; e != nil {
+	if e := r.pinned; e != nil && e.failed() == nil {
 		r.pinned = nil
 		err = e.do(func() error { return e.submit.HostUnregister(r.memory) })
 	}

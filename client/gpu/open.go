@@ -5,9 +5,11 @@ package gpu
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
+	"time"
 
 	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/cudabuf/driver"
@@ -50,13 +52,40 @@ func WithLogger(l *slog.Logger) Option {
 // None is used before it is needed. It fails with ErrUnavailable, and with
 // ErrNoSuchDevice if WithDevice means none of them; [Unavailable] makes
 // something of that error with which a program can go on.
-func Open(opts ...Option) (*Device, error) {
+func Open(opts ...Option) (*Device, error) { return OpenContext(context.Background(), opts...) }
+
+// OpenContext is Open that gives up when ctx ends, with its error. A driver that
+// does not answer for ten seconds is given up by both, with ErrUnavailable and
+// driver.ErrTimeout.
+func OpenContext(ctx context.Context, opts ...Option) (*Device, error) {
 	o := options{log: slog.Default()}
 	for _, f := range opts {
 		if f != nil {
 			f(&o)
 		}
 	}
+	type opened struct {
+		device *Device
+		err    error
+	}
+	over := make(chan opened, 1)
+	go func() {
+		d, err := open(o)
+		over <- opened{d, err}
+	}()
+	late := time.NewTimer(openLimit)
+	defer late.Stop()
+	select {
+	case r := <-over:
+		return r.device, r.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-late.C:
+		return nil, fmt.Errorf("%w: %w for %v", ErrUnavailable, driver.ErrTimeout, openLimit)
+	}
+}
+
+func open(o options) (*Device, error) {
 	drv, err := driver.Open(cmp.Or(o.library, os.Getenv(EnvLibrary)))
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrUnavailable, err)

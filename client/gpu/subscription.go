@@ -135,7 +135,7 @@ func (s *Subscription) start() (*use, error) {
 	if s.used != nil {
 		return s.used, s.used.engine.failed()
 	}
-	e, err := s.device.start(nil)
+	e, err := s.device.start(startLimit, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -148,6 +148,7 @@ func (s *Subscription) start() (*use, error) {
 		err = e.note(err)
 		return nil, errors.Join(err, e.do(func() error { return e.submit.DestroyStream(u.copies) }))
 	}
+	e.tells(u.reaper)
 	s.used = u
 	return u, nil
 }
@@ -225,6 +226,7 @@ func (s *Subscription) Close() error {
 	}
 	s.over = true
 	if u != nil {
+		u.engine.forget(u.reaper)
 		err = errors.Join(err, u.engine.do(func() error { return s.dispose(u, all) }))
 		if lost := u.engine.failed(); lost != nil {
 			err = lost // what else was said follows from it

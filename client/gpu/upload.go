@@ -120,6 +120,9 @@ func (j *job) init() { j.uploading, j.reading, j.asking = j.doUpload, j.doRead, 
 func (j *job) upload(u *use, h *held, s Stream) error {
 	j.sub.jobMu.Lock()
 	defer j.sub.jobMu.Unlock()
+	if err := u.engine.failed(); err != nil {
+		return err // the job may be in the hands of a thread that hangs
+	}
 	j.use, j.held, j.stream = u, h, s
 	j.direct = !h.uploaded && j.sub.device.registered(u.engine, h.frame.Data())
 	err := u.engine.do(j.uploading)
@@ -202,6 +205,9 @@ func grow(t *driver.Thread, stage *[]byte, size int64) (err error) {
 func (j *job) readBack(u *use, h *held, dst []byte, from Ptr) error {
 	j.sub.jobMu.Lock()
 	defer j.sub.jobMu.Unlock()
+	if err := u.engine.failed(); err != nil {
+		return err
+	}
 	j.use, j.held, j.from, j.bytes = u, h, from, len(dst)
 	err := u.engine.do(j.reading)
 	if err == nil {
@@ -233,12 +239,18 @@ func (j *job) doRead() (err error) {
 	return t.Record(j.read, j.use.engine.side)
 }
 
+// readLimit is how long a copy to the host may take, with what else the GPU does.
+const readLimit = 10 * time.Second
+
 // await waits until what is read back is there.
 func (j *job) await() error {
 	j.done, j.began = false, time.Now()
 	for {
-		if err := j.use.engine.watch.Do(j.asking); j.done || err != nil {
-			return j.use.engine.note(err)
+		if err := j.use.engine.ask(j.asking); err != nil || j.done {
+			return err
+		}
+		if time.Since(j.began) > readLimit {
+			return j.use.engine.note(fmt.Errorf("%w: a copy to the host is not complete after %v", driver.ErrTimeout, readLimit))
 		}
 		pause(j.began)
 	}

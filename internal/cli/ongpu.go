@@ -15,7 +15,10 @@ import (
 // subscribeOnGPU subscribes with a GPU of its own. Without one, frames come by
 // another path, if that is accepted, and the path says why.
 func subscribeOnGPU(ctx context.Context, library string, log *slog.Logger, stream string, opts ...client.Option) (subscription, error) {
-	dev, err := gpu.Open(gpu.WithLibrary(library), gpu.WithLogger(log))
+	dev, err := gpu.OpenContext(ctx, gpu.WithLibrary(library), gpu.WithLogger(log))
+	if ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
 	if err != nil {
 		s, err := client.Subscribe(ctx, stream, append(opts, client.WithDevice(gpu.Unavailable(err)))...)
 		if err != nil {
@@ -82,13 +85,25 @@ func (f *gpuFrame) Data() []byte {
 	return f.host[:n:n]
 }
 
-// Valid is why the frame must not be believed, or could not be read back.
-func (f *gpuFrame) Valid() error {
-	if err := f.Frame.Valid(); err != nil {
-		return err
-	}
-	return f.failed
+// unread implements unreadable.
+func (f *gpuFrame) unread() error { return f.failed }
+
+// unreadable is a frame that can fail to be read, which says nothing about what
+// is in it: Data is nil then.
+type unreadable interface {
+	unread() error
 }
+
+// unread is why the frame could not be read, nil if it could or nobody tried.
+func unread(f heldFrame) error {
+	if u, ok := f.(unreadable); ok {
+		return u.unread()
+	}
+	return nil
+}
+
+// errUnread reports frames that could not be read.
+var errUnread = errors.New("frames could not be read")
 
 // Release gives the frame back, and the box to its subscription.
 func (f *gpuFrame) Release() {

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/seed-3c7e7623/camd/client"
+	"github.com/seed-3c7e7623/camd/client/gpu"
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
@@ -78,6 +79,9 @@ type runner struct {
 	frames  uint64       // without those that were left out
 	skipped uint64
 	check   verifier
+
+	unreadSaid bool
+	failed     error // why the first frame could not be read
 }
 
 // run subscribes, measures until a limit, a signal or a failure, and prints
@@ -177,13 +181,38 @@ func (r *runner) handle(ctx context.Context, f heldFrame) (bool, error) {
 	defer f.Release()
 	if r.limits.verify {
 		r.check.take(f)
-		defer r.check.release(f)
+		if why := unread(f); why != nil {
+			r.check.release(f)
+			r.sayUnread(why)
+			return false, nil
+		}
+		defer r.verifyAgain(f)
 	}
 	counts, err := r.measure(f)
 	if err != nil {
 		return false, err
 	}
 	return counts, r.pace.hold(ctx)
+}
+
+// verifyAgain looks at a frame once more before it is released.
+func (r *runner) verifyAgain(f heldFrame) {
+	r.check.release(f)
+	if why := unread(f); why != nil {
+		r.sayUnread(why)
+	}
+}
+
+// sayUnread says the first reason for which a frame could not be read, and has
+// the command fail, unless the GPU is lost: frames come by another path then.
+func (r *runner) sayUnread(why error) {
+	if !r.unreadSaid {
+		r.unreadSaid = true
+		r.notes.say("%s: a frame could not be read: %v", r.stream, why)
+	}
+	if err := r.unreadable(why); err != nil && r.failed == nil {
+		r.failed = err
+	}
 }
 
 // measure shows a frame to the meter, unless it was there before.
@@ -199,7 +228,21 @@ func (r *runner) measure(f heldFrame) (bool, error) {
 	r.frames++
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	return r.meter.frame(f)
+	counts, err := r.meter.frame(f)
+	if why := unread(f); why != nil && err != nil {
+		// What the command says of a frame without contents says nothing.
+		return false, r.unreadable(why)
+	}
+	return counts, err
+}
+
+// unreadable is the error for a frame that could not be read: none where the GPU
+// failed, because frames come by another path then.
+func (r *runner) unreadable(why error) error {
+	if errors.Is(why, gpu.ErrLost) {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", errUnread, why)
 }
 
 // keep is --hold forever: it collects frames until the credit is used up, then
@@ -238,10 +281,17 @@ func (r *runner) finish(began int64, err error) error {
 	}
 	r.notes.ignored(r.stream, s.stats)
 	if s.verifyUsed {
-		r.notes.say("verified %d frames: %d torn, %d stale, %d gaps", s.verify.Frames, s.verify.Torn, s.verify.Stale, s.stats.Missed)
+		unread := ""
+		if n := s.verify.Unread; n > 0 {
+			unread = fmt.Sprintf(", %d not read", n)
+		}
+		r.notes.say("verified %d frames: %d torn, %d stale, %d gaps%s", s.verify.Frames, s.verify.Torn, s.verify.Stale, s.stats.Missed, unread)
 		if bad := s.verify.err(); bad != nil {
 			return bad
 		}
+	}
+	if r.failed != nil {
+		err = errors.Join(err, r.failed)
 	}
 	return err
 }

@@ -18,9 +18,10 @@ var errBadFrames = errors.New("bad frames")
 
 // verifyResult counts what --verify found. A frame counts at most once.
 type verifyResult struct {
-	Frames uint64 `json:"frames"` // checked at take and at release
-	Torn   uint64 `json:"torn"`   // contents wrong, or changed while held
-	Stale  uint64 `json:"stale"`  // overwritten while held, and the ring said so
+	Frames uint64 `json:"frames"`           // checked at take and at release
+	Torn   uint64 `json:"torn"`             // contents wrong, or changed while held
+	Stale  uint64 `json:"stale"`            // overwritten while held, and the ring said so
+	Unread uint64 `json:"unread,omitempty"` // could not be read: nothing is known of them
 }
 
 func (v verifyResult) err() error {
@@ -83,6 +84,8 @@ func (v *verifier) release(f heldFrame) {
 // says so itself, wrong contents are no further finding.
 func (v *verifier) judge(f heldFrame, contentsOK bool) (bad bool) {
 	switch err := f.Valid(); {
+	case unread(f) != nil:
+		v.found.Unread++
 	case errors.Is(err, client.ErrStaleFrame):
 		v.found.Stale++
 	case err != nil || !contentsOK:
