@@ -21,7 +21,6 @@
 #include <fcntl.h>
 #include <linux/futex.h>
 #include <poll.h>
-#include <sched.h>
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -1408,7 +1407,8 @@ static const char *list_gpus(struct gpu *gpus, int *count, char *detail, size_t 
 /* What only the process has, and not a subscription. */
 static _Atomic uint64_t tickets;     /* frames that were taken: a frame of one subscription is none of another */
 static atomic_uint contexts_lent;    /* GPUs by ordinal, whose context the program was given */
-static atomic_bool work_outstanding; /* a GPU did not finish in time: its memory stays mapped */
+static atomic_int gave_up;           /* a GPU that did not finish in time (1) or was lost (2): nothing of it is freed */
+enum { LATE = 1, LOST = 2 };
 
 /* ---- Memory ---- */
 
@@ -1466,7 +1466,7 @@ struct camd_sub {
 	int32_t gpu;
 	int ordinal;
 	void *saved; /* what cuCtxPopCurrent gives back */
-	bool stuck;  /* the GPU did not finish in time: nothing of it is freed */
+	bool stuck;  /* of the GPU that gave_up tells of */
 };
 
 static int fail(camd_sub *s, int status, const char *reason, const char *format, ...) __attribute__((format(printf, 4, 5)));
@@ -1490,8 +1490,18 @@ static int fail_system(camd_sub *s, const char *call)
 	return fail(s, status, NULL, "%s: %s", call, strerror(e));
 }
 
+/* What work of the GPU may still touch stays as it is until the process ends:
+ * freeing it would wait without a limit, or take memory from under the work. */
+static void give_up_gpu(camd_sub *s, int why)
+{
+	s->stuck = true;
+	atomic_store(&gave_up, why);
+}
+
 static int fail_gpu(camd_sub *s, const char *call, int code)
 {
+	if (strcmp(gpu_reason(call, code), "gpu_lost") == 0)
+		give_up_gpu(s, LOST);
 	return fail(s, CAMD_GPU, gpu_reason(call, code), "%s, or a call before it: %s (%d)", call, cu_name(code), code);
 }
 
@@ -1676,16 +1686,6 @@ static int import_device(camd_sub *s, struct epoch *e, const struct device *d, i
 	return CAMD_OK;
 }
 
-/* Notes that the GPU does not finish. What its work may still touch stays as it
- * is until the process ends: freeing it would wait without a limit, or take
- * memory away from under the work. */
-static int give_up_gpu(camd_sub *s, const char *what, int ms)
-{
-	s->stuck = true;
-	atomic_store(&work_outstanding, true);
-	return fail(s, CAMD_GPU, "gpu_timeout", "the GPU did not finish %s within %d.%d s", what, ms / 1000, ms % 1000 / 100);
-}
-
 /* Waits for the copies of this file, for so long. */
 static int wait_copies(camd_sub *s, int ms)
 {
@@ -1716,8 +1716,10 @@ static int read_device_memory(camd_sub *s, void *out, uint64_t from, size_t byte
 			cu.cuMemFreeHost(pinned);
 	}
 	leave(s);
-	if (code == CU_NOT_READY)
-		return give_up_gpu(s, "reading 32 bytes", PROBE_LIMIT_MS);
+	if (code == CU_NOT_READY) {
+		give_up_gpu(s, LATE);
+		return fail(s, CAMD_GPU, "gpu_timeout", "the GPU did not finish a copy of 32 bytes within %d ms", PROBE_LIMIT_MS);
+	}
 	return code == CU_SUCCESS ? CAMD_OK : fail_gpu(s, call, code);
 }
 
@@ -2085,6 +2087,7 @@ static void drop_offer(camd_sub *s)
 	s->path[0] = 0;
 	reap_epochs(s);
 	close_gpu(s);
+	s->stuck = false; /* the next offer is of other memory */
 }
 
 static int answer_offer(camd_sub *s, const struct message *m, const int *files, int n)
@@ -2475,9 +2478,14 @@ static int reap_leases(camd_sub *s)
 			s->stats.stale++;
 		end_lease(s, &s->leases[i]);
 	}
-	if (lost != CU_SUCCESS) /* the context is of no more use: its work will never be complete */
-		return over(s, fail_gpu(s, "cuEventQuery", lost));
-	return CAMD_OK;
+	if (lost == CU_SUCCESS)
+		return CAMD_OK;
+	/* Nothing tells whether that work is over: the socket stays, so that the
+	 * daemon does not write under it. */
+	s->status = fail_gpu(s, "cuEventQuery", lost);
+	s->stuck = true;
+	s->current = NULL;
+	return s->status;
 }
 
 /* Sleeps until the writer wakes its readers, unless it has done so since count
@@ -2554,9 +2562,11 @@ static int check_options(camd_sub *s, const camd_options *o, const char *stream,
  * since the driver takes its time to start. */
 static void see_gpus(struct request *q, const char *library)
 {
-	if (atomic_load(&work_outstanding)) {
-		q->gpu_reason = "gpu_timeout";
-		copy_text(q->gpu_detail, sizeof q->gpu_detail, "the GPU did not finish earlier work of this program in time");
+	int over = atomic_load(&gave_up);
+	if (over != 0) {
+		q->gpu_reason = over == LOST ? "gpu_lost" : "gpu_timeout";
+		copy_text(q->gpu_detail, sizeof q->gpu_detail,
+			over == LOST ? "the GPU failed under this program before" : "the GPU did not finish earlier work of this program in time");
 		return;
 	}
 	q->gpu_reason = load_driver(library, q->gpu_detail, sizeof q->gpu_detail);
@@ -2766,19 +2776,26 @@ camd_stats camd_get_stats(const camd_sub *sub)
 	return sub != NULL ? sub->stats : none;
 }
 
-/* Waits for the GPU work of frames that are pending. */
-static void wait_pending(camd_sub *s)
+/* Waits for the GPU work of frames that are pending, and looks whether the GPU
+ * is lost: then nothing is known of work on any frame. */
+static void wait_gpu(camd_sub *s)
 {
-	if (s->stats.pending == 0 || s->stuck || enter(s) != CU_SUCCESS)
-		return;
+	int code;
 	bool late = false;
-	int64_t end = now_ns() + WORK_LIMIT_MS * 1000000ll;
-	for (int i = 0; i < CAMD_MAX_CREDIT && !late; i++)
-		while (s->leases[i].state == SLOT_PENDING && cu.cuEventQuery(s->leases[i].event) == CU_NOT_READY && !(late = now_ns() >= end))
-			nap(100000);
-	leave(s);
-	if (late)
-		give_up_gpu(s, "the work on frames", WORK_LIMIT_MS);
+	if (s->context == NULL || s->stuck || s->stats.held + s->stats.pending == 0)
+		return;
+	if ((code = enter(s)) == CU_SUCCESS) {
+		int64_t end = now_ns() + WORK_LIMIT_MS * 1000000ll;
+		for (int i = 0; i < CAMD_MAX_CREDIT && !late; i++)
+			while (s->leases[i].state == SLOT_PENDING && cu.cuEventQuery(s->leases[i].event) == CU_NOT_READY && !(late = now_ns() >= end))
+				nap(100000);
+		code = cu.cuStreamQuery(s->copies);
+		leave(s);
+	}
+	if (code != CU_SUCCESS && code != CU_NOT_READY)
+		fail_gpu(s, "cuStreamQuery", code);
+	else if (late)
+		give_up_gpu(s, LATE);
 }
 
 void camd_close(camd_sub *sub)
@@ -2787,13 +2804,13 @@ void camd_close(camd_sub *sub)
 	camd_sub *s = sub;
 	if (s == NULL)
 		return;
-	wait_pending(s);
+	wait_gpu(s);
 	s->current = NULL;
 	for (struct epoch *e = s->epochs; e != NULL; e = e->next)
 		e->users = 0;
 	reap_epochs(s);
 	close_gpu(s);
-	if (s->stuck && s->stats.pending > 0)
+	if (s->stuck && s->stats.held + s->stats.pending > 0)
 		s->socket = -1; /* stays open: until this process ends, nobody writes under the work */
 	/* The end of the socket gives back every frame. */
 	if (s->socket >= 0 && s->status == CAMD_OK)

@@ -21,8 +21,9 @@
  * Waiting. Everything that waits for the daemon has a limit: timeout_ms of
  * camd_open, the timeout of camd_next, 1 s to send a message. So has what waits
  * for work of a GPU: 1.5 s for the proof in camd_open, 5 s in camd_close; work
- * that is not complete by then makes the process keep its memory and context,
- * and take no more frames by CAMD_CUDA (gpu_timeout). A call of the CUDA driver
+ * that is not complete by then, or that was under way when the GPU was lost,
+ * makes the process keep its frames, their memory and the context until it ends,
+ * and take no more by CAMD_CUDA (gpu_timeout, gpu_lost). A call of the CUDA driver
  * itself that does not return cannot be interrupted in its process: with
  * CAMD_CUDA, camd_open, camd_next, camd_release, camd_release_on, camd_poll and
  * camd_close then hang, timeouts or not, and so does cuStreamSynchronize in

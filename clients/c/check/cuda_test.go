@@ -324,9 +324,10 @@ func TestDeviceMemoryThatLies(t *testing.T) {
 	sim.NoLeaks(t, run)
 }
 
-// A GPU that is lost while frames are on it ends the path, not the program.
+// A GPU that is lost while frames are on it ends the path, not the program, and
+// nobody writes to frames of which nothing tells whether they are being read.
 func TestDeviceLost(t *testing.T) {
-	library, env, run := simulated(t, sim.Options{})
+	library, env, run := simulated(t, sim.Options{Delay: sim.Uniform, DelayMicros: 20_000})
 	dir := newDir(t)
 	startGPU(t, library, env, dir, "test=pattern,320x240@100")
 	p := startReader(t, env, dir, "--verify", "--print", "--async", "--reconnect", "--accept", "cuda,shm", "--cuda-library", library)
@@ -336,6 +337,7 @@ func TestDeviceLost(t *testing.T) {
 		_, after, again := strings.Cut(p.out.String(), "path shm gpu_lost\n")
 		return again && strings.Count(after, "\n") > 5
 	})
+	sim.Clean(t, run)
 	p.signal(syscall.SIGINT)
 	if code := p.wait(); code != 0 {
 		t.Errorf("exit code %d", code)
