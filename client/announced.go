@@ -6,27 +6,18 @@ package client
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
-	"sync"
-	"time"
 
 	"github.com/seed-3c7e7623/camd/negotiate"
 	"github.com/seed-3c7e7623/camd/zenoh"
 )
 
-// lookWait bounds a question for streams on the network: who has not answered by
-// then is not waited for.
-const lookWait = time.Second
-
-// maxAnnounced bounds the answers that are remembered: anybody can give some.
-const maxAnnounced = 1 << 12
-
 // Announced lists the streams that camds announce over Zenoh, those of this host
-// too, by host, stream and session. Of one whose daemon does not answer within a
-// second, or is not to, there are only name and boot id. It fails with
+// too: those whose daemon answers first, by host, stream and session. Of one whose
+// daemon does not answer within two seconds, or is not to, there are only name
+// and boot id; [EventIncomplete] tells who did not answer. It fails with
 // [ErrConfig], and with [ErrNoRouter] where there is neither a router nor a peer.
 func Announced(ctx context.Context, opts ...Option) ([]negotiate.Announcement, error) {
 	o := newOptions(opts)
@@ -35,89 +26,54 @@ func Announced(ctx context.Context, opts ...Option) ([]negotiate.Announcement, e
 		return nil, err
 	}
 	defer l.leave()
-	return announced(ctx, l.session, negotiate.AnnounceAll, &o)
+	f, err := collect(ctx, l.session, negotiate.AnnounceAll, &o, nil)
+	o.incomplete("streams", f.missing)
+	return f.all, err
 }
 
-// announced asks for what is announced at key.
-func announced(ctx context.Context, s session, key string, o *options) ([]negotiate.Announcement, error) {
-	wait, cancel := context.WithTimeout(ctx, lookWait)
-	defer cancel()
-	// Both at once: somebody who answers one of them late, or never, does not take
-	// the time of the other.
-	var tokens []string
-	var noTokens error
-	var asking sync.WaitGroup
-	asking.Go(func() { tokens, noTokens = s.Tokens(wait, key) })
-	all, noAnswers := answers(wait, s, key, o)
-	asking.Wait()
-	switch {
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
-	case wait.Err() != nil || len(all) > 0: // what there is by then is what there is
-	case noTokens != nil && !errors.Is(noTokens, zenoh.ErrNotConnected):
-		return nil, fmt.Errorf("asking for streams: %w", noTokens)
-	case noAnswers != nil && !errors.Is(noAnswers, zenoh.ErrNotConnected):
-		return nil, fmt.Errorf("asking for streams: %w", noAnswers)
+// Find is [Announced] for who wants to know of one stream, "camera/stream" or
+// "host:camera/stream": it waits up to five seconds while that has not been found
+// and somebody is expected to say more, and not longer than a second for others
+// once it is. See [PickAnnounced].
+func Find(ctx context.Context, name string, opts ...Option) ([]negotiate.Announcement, error) {
+	o := newOptions(opts)
+	l, err := process.join(ctx, &o)
+	if err != nil {
+		return nil, err
 	}
-	return shown(all, tokens), nil
+	defer l.leave()
+	if err := l.met(ctx); err != nil {
+		return nil, err
+	}
+	host, stream := SplitHost(name)
+	f, err := collect(ctx, l.session, negotiate.AnnounceAll, &o, wanted(host, stream))
+	o.incomplete("streams", f.missing)
+	return f.all, err
 }
 
-// answers are what those say who answer at key, before ctx ends.
-func answers(ctx context.Context, s session, key string, o *options) ([]negotiate.Announcement, error) {
-	if parameters := negotiate.AskBoot(here().boot); parameters != "" {
-		key += "?" + parameters
+// wanted tells whether what was found says what a name means.
+func wanted(word, stream string) func([]negotiate.Announcement) bool {
+	return func(all []negotiate.Announcement) bool {
+		a, err := pick(all, word, stream)
+		return err != nil || a != nil && a.Session != ""
 	}
-	var mu sync.Mutex
-	var all []negotiate.Announcement
-	var wrong error
-	err := s.Get(ctx, key, func(smp zenoh.Sample) {
-		a, err := readAnnouncement(smp)
-		smp.Release()
-		mu.Lock()
-		defer mu.Unlock()
-		if err != nil {
-			wrong = err
-		} else if len(all) < maxAnnounced {
-			all = append(all, *a)
-		}
-	})
-	mu.Lock() // an answer may still be under way
-	defer mu.Unlock()
-	if wrong != nil {
-		o.log.Debug("an answer that is no announcement", "err", wrong)
-	}
-	return slices.Clone(all), err
 }
 
-// shown is what there is to be seen by tokens and answers, in order. Who answers
-// and shows no token does not want to be found; of who does not answer there is
-// what the token says.
-func shown(all []negotiate.Announcement, tokens []string) []negotiate.Announcement {
-	answered := map[negotiate.AnnouncedKey]bool{} // each token, and whether somebody answered for it
-	for _, token := range tokens {
-		if k, err := negotiate.ParseAnnouncedKey(token); err == nil && len(answered) < maxAnnounced {
-			answered[k] = false
-		}
+// incomplete tells who did not answer.
+func (o *options) incomplete(what string, missing []string) {
+	if len(missing) > 0 {
+		o.event(EventIncomplete, nil, fmt.Sprintf("the list of %s is incomplete: no answer in time from %s", what, together(missing)))
 	}
-	all = slices.DeleteFunc(all, func(a negotiate.Announcement) bool {
-		k := negotiate.AnnouncedKey{BootID: a.BootID, Stream: a.Stream.Name}
-		if _, has := answered[k]; !has {
-			return true
-		}
-		answered[k] = true
-		return false
-	})
-	for k, has := range answered {
-		if !has {
-			all = append(all, negotiate.Announcement{BootID: k.BootID, Stream: negotiate.StreamInfo{Name: k.Stream}})
-		}
-	}
+}
+
+// sortAnnounced puts those that say what they are before those that do not.
+func sortAnnounced(all []negotiate.Announcement) {
 	slices.SortFunc(all, func(a, b negotiate.Announcement) int {
+		if (a.Session == "") != (b.Session == "") {
+			return strings.Compare(b.Session, a.Session)
+		}
 		return cmp.Or(strings.Compare(a.Host, b.Host), strings.Compare(a.BootID, b.BootID),
 			strings.Compare(a.Stream.Name, b.Stream.Name), strings.Compare(a.Session, b.Session))
-	})
-	return slices.CompactFunc(all, func(a, b negotiate.Announcement) bool {
-		return a.BootID == b.BootID && a.Stream.Name == b.Stream.Name && a.Session == b.Session
 	})
 }
 

@@ -226,7 +226,7 @@ func TestWhichHost(t *testing.T) {
 		"none of that host":    {"dog:test/color", []place{robot}, "", ErrUnknownStream, "no stream dog:test/color"},
 		"none of that name":    {"test/depth", []place{robot}, "", ErrUnknownStream, "no stream test/depth"},
 		"this host by name":    {here().host + ":test/color", []place{robot, here()}, "", nil, ""},
-		"nobody":               {"test/color", nil, "", ErrNoDaemon, "over Zenoh nobody announces test/color (asked: tcp/test:7447)"},
+		"nobody":               {"test/color", nil, "", ErrNoDaemon, "over Zenoh nobody announces test/color (asked: the router at tcp/test:7447)"},
 		"nobody of that host":  {"dog:test/color", nil, "", ErrNoDaemon, "over Zenoh nobody announces test/color"},
 		"this host, elsewhere": {"localhost:test/color", []place{robot}, "", ErrUnknownStream, ""},
 		"this host, by cpu":    {"localhost:test/color", []place{robot, here()}, "", nil, ""},
@@ -386,7 +386,7 @@ func TestOnlyTheHostThatIsMeant(t *testing.T) {
 	// The other one goes on alone.
 	meant.vanish()
 	events.wait(t, EventDisconnected, "nobody publishes /cam/image_raw any more")
-	events.wait(t, EventWaiting, "the router at hand does not show it")
+	events.wait(t, EventWaiting, "but the router at tcp/test:7447 does not show it")
 }
 
 // A camd that shows its stream but does not say what it is: the topic's usual

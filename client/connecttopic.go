@@ -47,10 +47,9 @@ func (s *Subscription) connectTopic(ctx context.Context, t target) (_ route, err
 	if err := s.join(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.link.connected(); err != nil {
+	if err := s.link.met(ctx); err != nil {
 		return nil, err
 	}
-	endpoint, _ := s.link.session.Connected()
 	r := &topicRoute{
 		sub: s, link: s.link, target: t, wake: make(chan struct{}, 1), clock: s.opts.clock(), asked: map[string]struct{}{},
 		graph: graph.NewCache(t.domain, &graph.CacheOptions{MaxTokens: maxPublishers + 1}),
@@ -73,8 +72,9 @@ func (s *Subscription) connectTopic(ctx context.Context, t target) (_ route, err
 	}
 	r.decoder.compressed = r.choice.typ != imageTypes[0].Name
 	r.path = Path{
-		Backend: negotiate.BackendCPU, Rejected: t.rejected, Dir: t.dir, Credit: s.opts.credit, Topic: t.topic, Domain: t.domain, Router: endpoint,
+		Backend: negotiate.BackendCPU, Rejected: t.rejected, Dir: t.dir, Credit: s.opts.credit, Topic: t.topic, Domain: t.domain,
 	}
+	r.learn(publishers)
 	if t.at.boot != "" && !t.at.same(here()) {
 		r.path.Host = t.at.host
 	}
@@ -93,10 +93,26 @@ func (r *topicRoute) watch(ctx context.Context) ([]graph.Entity, error) {
 	}
 	r.opened = append(r.opened, w)
 	// They have been reported to the watch when this returns.
-	if _, err := r.link.session.Tokens(ctx, key); err != nil {
-		return nil, unanswered(r.link.session, "asking who publishes "+r.target.topic, err)
+	told := make(chan error, 1)
+	r.history.Go(func() {
+		_, err := r.link.session.Tokens(ctx, key)
+		told <- err
+	})
+	for {
+		changed := r.graph.Changed()
+		if there := r.publishers(); r.target.zid != "" && len(there) > 0 {
+			return there, nil // who else there may be is not meant
+		}
+		select {
+		case err = <-told:
+			there := r.publishers()
+			if err == nil || len(there) > 0 {
+				return there, nil
+			}
+			return nil, unanswered(r.link.session, "asking who publishes "+r.target.topic, err)
+		case <-changed:
+		}
 	}
-	return r.publishers(), nil
 }
 
 // declare subscribes, and then lets ROS see it.
@@ -171,7 +187,7 @@ func (s *Subscription) unknownTopic(ctx context.Context, t target, publishers []
 	}
 	ctx, cancel := context.WithTimeout(ctx, graphWait)
 	defer cancel()
-	topics, _, err := topicsOf(ctx, s.link.session, allTokens)
+	topics, _, _, err := topicsOf(ctx, s.link.session, allTokens)
 	if err != nil {
 		s.opts.log.Debug("no list of topics", "err", err)
 	}

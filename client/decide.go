@@ -40,6 +40,9 @@ func isCPU(b negotiate.Backend) bool { return b == negotiate.BackendCPU }
 
 // connect finds the best path that can be had.
 func (s *Subscription) connect(ctx context.Context) (route, error) {
+	if _, _, err := s.opts.rosDomain(); err != nil {
+		return nil, err // whichever path it would take
+	}
 	local, cpu := s.opts.paths(IsTopic(s.stream))
 	if IsTopic(s.stream) {
 		if !cpu {
@@ -88,6 +91,9 @@ func (s *Subscription) connectCPU(ctx context.Context, look *search, why error) 
 		return nil, why // there is a daemon; it may answer later
 	}
 	if t.topic == "" {
+		if t.info.Withheld == negotiate.ReasonPolicy {
+			return nil, s.refuse(t, negotiate.ReasonPolicy, "camd keeps it back from the network (zenoh.access.publish)")
+		}
 		return nil, s.refuse(t, negotiate.ReasonNotOffered, "camd does not publish it over Zenoh")
 	}
 	way, err := s.connectTopic(ctx, t)
@@ -99,7 +105,7 @@ func (s *Subscription) connectCPU(ctx context.Context, look *search, why error) 
 	case errors.Is(err, ErrNoRouter):
 		return nil, s.refuse(t, negotiate.ReasonRouterUnreachable, err.Error())
 	case errors.Is(err, ErrUnknownStream):
-		return nil, notYet{fmt.Errorf("camd publishes %s as %s, but the router at hand does not show it", s.stream, t.topic)}
+		return nil, notYet{fmt.Errorf("camd publishes %s as %s, but %s does not show it", s.stream, t.topic, s.link.reached())}
 	}
 	return nil, err
 }
@@ -119,7 +125,7 @@ func (s *Subscription) refuse(t target, reason negotiate.Reason, text string) er
 	cpu := negotiate.Rejected{Backend: negotiate.BackendCPU, Reason: reason, Detail: text}
 	// That camd publishes nothing is its settings; what keeps this program from
 	// a better path is the news.
-	if reason == negotiate.ReasonNotOffered {
+	if reason == negotiate.ReasonNotOffered || reason == negotiate.ReasonPolicy {
 		for _, r := range t.rejected {
 			if r.Reason != negotiate.ReasonNotAccepted {
 				reason = r.Reason

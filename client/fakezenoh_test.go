@@ -19,6 +19,7 @@ import (
 	"github.com/seed-3c7e7623/camd/zenoh"
 	"github.com/seed-3c7e7623/camd/zenoh/config"
 	"github.com/seed-3c7e7623/camd/zenoh/keyexpr"
+	"github.com/seed-3c7e7623/camd/zenoh/wire"
 )
 
 // router is a Zenoh network of one session in memory, as a session sees it.
@@ -34,6 +35,7 @@ type router struct {
 	history        []zenoh.Sample  // answers every query of a cache
 	answered       []string        // selectors of caches
 	announced      []zenoh.Sample  // answers who asks for streams
+	links          []zenoh.Link    // nil: a router
 	late           chan struct{}   // not nil: who asks for tokens waits until it is closed, as by a question for streams
 }
 
@@ -89,7 +91,7 @@ func (n *router) Watch(key string, f func(string, bool)) (io.Closer, error) {
 	n.mu.Lock()
 	n.watches[r] = f
 	n.mu.Unlock()
-	tokens, err := n.Tokens(context.Background(), key)
+	tokens, err := n.present(key)
 	for _, t := range tokens {
 		f(t, true)
 	}
@@ -106,6 +108,10 @@ func (n *router) Tokens(ctx context.Context, key string) ([]string, error) {
 		case <-ctx.Done():
 		}
 	}
+	return n.present(key)
+}
+
+func (n *router) present(key string) ([]string, error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.down != nil {
@@ -131,9 +137,12 @@ func (n *router) Get(ctx context.Context, selector string, f func(zenoh.Sample))
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
+		n.mu.Lock()
 		if n.late != nil {
 			close(n.late)
+			n.late = nil
 		}
+		n.mu.Unlock()
 		for _, s := range announced {
 			if down == nil && keyexpr.Intersects(key, s.Key) {
 				f(s)
@@ -157,6 +166,18 @@ func (n *router) Connected() (string, error) {
 		return "", n.down
 	}
 	return "tcp/test:7447", nil
+}
+
+func (n *router) Others() others {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.down != nil {
+		return others{}
+	}
+	if n.links != nil {
+		return others{links: n.links}
+	}
+	return others{links: []zenoh.Link{{Role: wire.Router, Endpoint: "tcp/test:7447", Told: true}}}
 }
 
 func (n *router) Close() error {

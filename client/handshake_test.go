@@ -284,7 +284,7 @@ func TestSilentRouter(t *testing.T) {
 	defer cancel()
 	at := "tcp/" + l.Addr().String()
 	_, err = Topics(ctx, quiet(), WithZenoh(config.Client(at)))
-	if want := "the Zenoh router at " + at + " does not answer"; !errors.Is(err, ErrNoRouter) || !contains(err, want) {
+	if want := "the Zenoh router or peer at " + at + " does not answer"; !errors.Is(err, ErrNoRouter) || !contains(err, want) {
 		t.Errorf("got %v, want %q", err, want)
 	}
 }

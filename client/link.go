@@ -148,8 +148,8 @@ func (l *link) connected() error {
 
 // reached says for people who was asked.
 func (l *link) reached() string {
-	endpoint, _ := l.session.Connected()
-	return cmp.Or(endpoint, "nobody any more")
+	o := l.session.Others()
+	return cmp.Or(together(o.names()), "nobody any more")
 }
 
 // part ends one use of l. It reports whether it was the last.

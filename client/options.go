@@ -165,7 +165,7 @@ const (
 	EventIgnored      EventKind = "ignored"    // a message of the topic is no frame: the first for this reason
 	EventClockStep    EventKind = "clock_step" // the system clock was set while frames come by cpu
 	EventNoAnswer     EventKind = "no_answer"  // List and Status: a daemon is there, but does not answer
-	EventIncomplete   EventKind = "incomplete" // Topics: there are more than can be listed
+	EventIncomplete   EventKind = "incomplete" // Topics, Announced, Find: there are more than can be listed, or somebody does not answer
 )
 
 func (o *options) event(kind EventKind, err error, text string) {

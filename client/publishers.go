@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/negotiate"
 	"github.com/seed-3c7e7623/camd/ros2/graph"
+	"github.com/seed-3c7e7623/camd/zenoh"
 )
 
 // maxPublishers bounds the publishers of one topic that are remembered: anybody
@@ -60,15 +61,46 @@ func (r *topicRoute) publishers() []graph.Entity {
 // foreign reports that a message is of another publisher than the one that is
 // meant: the camera of the same name on another host, which has the same topic.
 // mu is held.
-func (r *topicRoute) foreign(gid graph.GID) *ignored {
-	if r.target.zid == "" || r.known && gid == r.own {
+func (r *topicRoute) foreign(gid graph.GID, sender zenoh.ZID) *ignored {
+	if r.target.zid == "" {
 		return nil
 	}
-	if e, ok := r.graph.Snapshot().ByGID(gid); ok && e.ZID == r.target.zid {
+	if !r.known || gid != r.own {
+		e, ok := r.graph.Snapshot().ByGID(gid)
+		if !ok || e.ZID != r.target.zid {
+			return ignore(IgnoredPublisher, "publisher %v is not that of the camera that was asked for", gid)
+		}
 		r.own, r.known = gid, true
-		return nil
 	}
-	return ignore(IgnoredPublisher, "publisher %v is not that of the camera that was asked for", gid)
+	// Anybody can write the GID of another. Peers pass nothing on: what the
+	// camera's own peer publishes comes from itself.
+	if r.direct && !sender.IsZero() && sender != r.via.Remote {
+		return ignore(IgnoredPublisher, "the peer %v sends it in the name of the publisher %v", sender, gid)
+	}
+	return nil
+}
+
+// learn keeps by whom the frames come: who publishes is among publishers.
+func (r *topicRoute) learn(publishers []graph.Entity) {
+	zid := r.target.zid
+	for i := range publishers {
+		if e := &publishers[i]; zid == "" && r.choice.matches(e) {
+			zid = e.ZID
+		}
+	}
+	now := r.link.session.Others()
+	l, direct := now.via(zid)
+	if l == nil {
+		return
+	}
+	s := r.sub
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r.via, r.direct = *l, direct
+	r.path.Router = linkAt(l)
+	if s.topic == r {
+		s.path.Router = r.path.Router
+	}
 }
 
 // kept is the selector of what a publisher keeps for late subscribers: of the
@@ -111,6 +143,7 @@ func (r *topicRoute) fetch(ctx context.Context) {
 func (r *topicRoute) look(s *Subscription) error {
 	endpoint, lost := r.link.session.Connected()
 	publishers := r.publishers()
+	now := r.link.session.Others()
 	s.mu.Lock()
 	matching := 0
 	for i := range publishers {
@@ -123,24 +156,24 @@ func (r *topicRoute) look(s *Subscription) error {
 	was, told := r.running, r.told
 	other := ok && (matching == 0 || r.choice.hash == "*")
 	r.running, r.told = running, told || running
-	if !was && running {
-		r.path.Router, s.path.Router = endpoint, endpoint
-		if told {
-			s.stats.Reconnects++
-		}
+	if !was && running && told {
+		s.stats.Reconnects++
 	}
 	if was && !running {
 		s.broken = true
 	}
 	r.info.State, r.info.Problem = stateRunning, ""
 	if !running {
-		r.info.State, r.info.Problem = stateUnpublished, r.why(endpoint, lost, "").Error()
+		r.info.State, r.info.Problem = stateUnpublished, r.why(&now, lost, "").Error()
 	}
-	why := r.why(endpoint, lost, " any more")
+	why := r.why(&now, lost, " any more")
 	if s.topic == r {
 		s.info = r.info
 	}
 	s.mu.Unlock()
+	if running {
+		r.learn(publishers)
+	}
 
 	switch {
 	case endpoint != "" && other:
@@ -158,16 +191,18 @@ func (r *topicRoute) look(s *Subscription) error {
 }
 
 // why says why no frames can come. The mutex of the subscription is held.
-func (r *topicRoute) why(endpoint string, lost error, anyMore string) error {
+func (r *topicRoute) why(now *others, lost error, anyMore string) error {
+	l, direct := now.via(r.via.Remote.String())
+	cut := l == nil || r.direct && !direct
 	switch {
-	case endpoint != "" && r.recall.left:
+	case !cut && r.recall.left:
 		return fmt.Errorf("no publisher of %s is known%s: there are more than %d, and some were left out", r.target.topic, anyMore, maxPublishers)
-	case endpoint != "":
+	case !cut:
 		return fmt.Errorf("nobody publishes %s%s", r.target.topic, anyMore)
-	case lost == nil:
-		return fmt.Errorf("connection to the Zenoh router at %s lost", r.path.Router)
+	case lost == nil || l != nil: // why another connection ended says nothing
+		return fmt.Errorf("connection to %s lost", linkName(&r.via))
 	}
-	return fmt.Errorf("connection to the Zenoh router at %s lost: %w", r.path.Router, lost)
+	return fmt.Errorf("connection to %s lost: %w", linkName(&r.via), lost)
 }
 
 // describe is what is known about the topic before its first frame.

@@ -25,8 +25,10 @@ var errLater = errors.New("the network is asked later")
 type search struct {
 	s     *Subscription
 	asked bool
-	found *negotiate.Announcement // nil: nobody announces it
-	err   error                   // why that is not known
+	// missing are those who did not answer.
+	missing []string
+	found   *negotiate.Announcement // nil: nobody announces it
+	err     error                   // why that is not known
 }
 
 // host is the word for the host that the stream must be of, "" for any: the one
@@ -70,14 +72,15 @@ func (l *search) announced(ctx context.Context) (*negotiate.Announcement, error)
 	}
 	s.lookAt = time.Now().Add(s.opts.lookEvery)
 	if l.err = s.join(ctx); l.err == nil {
-		l.err = s.link.connected()
+		l.err = s.link.met(ctx)
 	}
 	if l.err != nil {
 		return nil, l.err
 	}
-	all, err := announced(ctx, s.link.session, negotiate.AnnouncedStream(s.name), &s.opts)
+	f, err := collect(ctx, s.link.session, negotiate.AnnouncedStream(s.name), &s.opts, wanted(s.hostWord(), s.name))
 	if err == nil {
-		l.found, err = pick(all, s.hostWord(), s.name)
+		l.found, err = pick(f.all, s.hostWord(), s.name)
+		l.missing = f.missing
 	}
 	l.err = err
 	return l.found, l.err
@@ -234,15 +237,19 @@ func (l *search) nowhere(ctx context.Context, why, err error) error {
 			})
 		}
 	}
+	if len(l.missing) > 0 {
+		return fmt.Errorf("%w; over Zenoh nobody has announced %s yet: no answer in time from %s (asked: %s)", why, l.s.name, together(l.missing), l.s.link.reached())
+	}
 	return fmt.Errorf("%w; over Zenoh nobody announces %s (asked: %s)", why, l.s.name, l.s.link.reached())
 }
 
 // known are the names of the streams that are announced.
 func (l *search) known(ctx context.Context) []string {
-	all, err := announced(ctx, l.s.link.session, negotiate.AnnounceAll, &l.s.opts)
+	f, err := collect(ctx, l.s.link.session, negotiate.AnnounceAll, &l.s.opts, nil)
 	if err != nil {
 		return nil
 	}
+	all := f.all
 	var names []string
 	for i := range all {
 		name := all[i].Stream.Name
@@ -259,6 +266,6 @@ func (l *search) known(ctx context.Context) []string {
 func (s *Subscription) published(ctx context.Context, t target) bool {
 	ctx, cancel := context.WithTimeout(ctx, graphWait)
 	defer cancel()
-	tokens, err := s.link.session.Tokens(ctx, publisherTokens(t))
-	return err == nil && len(tokens) > 0
+	tokens, _ := s.link.session.Tokens(ctx, publisherTokens(t)) // those that came in time
+	return len(tokens) > 0
 }

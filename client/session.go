@@ -35,6 +35,8 @@ type session interface {
 	// Connected is the endpoint that the session is connected to, or who it is
 	// that came in; or "", and why the last connection ended if there was one.
 	Connected() (endpoint string, lost error)
+	// Others are whom the session is connected to.
+	Others() others
 	Close() error
 }
 
@@ -187,9 +189,9 @@ func (s realSession) Connected() (string, error) {
 		return "", i.LastErr
 	}
 	// The endpoint of one that came in is where this side listens.
-	for _, l := range i.Links {
-		if l.Remote == i.Remote && l.Accepted {
-			return fmt.Sprintf("%v %v", l.Role, l.Remote), nil
+	for n := range i.Links {
+		if l := &i.Links[n]; l.Remote == i.Remote {
+			return linkAt(l), nil
 		}
 	}
 	return i.Endpoint, nil
@@ -216,7 +218,7 @@ func noRouter(c *config.Config, err error) error {
 	return fmt.Errorf("%w at %s (%w); ROS 2 starts one with: ros2 run rmw_zenoh_cpp rmw_zenohd", ErrNoRouter, endpoints(c), err)
 }
 
-// unanswered is the error for a question that a router did not answer.
+// unanswered is the error for a question that nobody has answered.
 func unanswered(s session, what string, err error) error {
 	endpoint, lost := s.Connected()
 	switch {
@@ -224,16 +226,21 @@ func unanswered(s session, what string, err error) error {
 		if lost == nil {
 			lost = err
 		}
-		return &routerError{fmt.Sprintf("connection to the Zenoh router lost while %s: %v", what, lost), err}
+		return &routerError{fmt.Sprintf("connection to the Zenoh network lost while %s: %v", what, lost), err}
 	case errors.Is(err, context.DeadlineExceeded):
-		return silent(endpoint, fmt.Errorf("%s: %w", what, err))
+		by := unansweredBy(err)
+		if len(by) == 0 {
+			o := s.Others()
+			by = o.names()
+		}
+		return &routerError{fmt.Sprintf("no answer in time over Zenoh from %s (%s: %v)", together(by), what, err), err}
 	}
 	return fmt.Errorf("%w: %s: %w", ErrNoRouter, what, err)
 }
 
-// silent is the error for a router that may be there, but says nothing.
+// silent is the error for a router or peer that may be there, but says nothing.
 func silent(at string, err error) error {
-	return &routerError{fmt.Sprintf("the Zenoh router at %s does not answer (%v)", at, err), err}
+	return &routerError{fmt.Sprintf("the Zenoh router or peer at %s does not answer (%v)", at, err), err}
 }
 
 // routerError is an [ErrNoRouter] that does not say that there is none.

@@ -43,6 +43,8 @@ type topicRoute struct {
 	follow  follower
 	own     graph.GID // of the publisher that is meant, if known
 	known   bool
+	via     zenoh.Link // by which the frames come
+	direct  bool       // it is that to the publisher
 	info    negotiate.StreamInfo
 	epoch   uint64
 	events  []Event             // for run to tell
@@ -111,7 +113,7 @@ func (r *topicRoute) accept(smp *zenoh.Sample, now int64, past bool) *ignored {
 	if a.Sequence < 0 {
 		return ignore(IgnoredAttachment, "sequence number %d", a.Sequence)
 	}
-	if bad := r.foreign(a.GID); bad != nil {
+	if bad := r.foreign(a.GID, smp.Peer); bad != nil {
 		return bad
 	}
 	p, bad := r.decoder.decode(smp.Payload)

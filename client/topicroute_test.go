@@ -44,8 +44,8 @@ func TestPublisherAndRouterRestart(t *testing.T) {
 	}
 	f.Release()
 	n.cut()
-	events.wait(t, EventDisconnected, "connection to the Zenoh router at tcp/test:7447 lost: connection reset by peer")
-	if i := s.Info(); !strings.HasPrefix(i.Problem, "connection to the Zenoh router at tcp/test:7447 lost") {
+	events.wait(t, EventDisconnected, "connection to the router at tcp/test:7447 lost: connection reset by peer")
+	if i := s.Info(); !strings.HasPrefix(i.Problem, "connection to the router at tcp/test:7447 lost") {
 		t.Errorf("problem %q", i.Problem)
 	}
 	n.restore(again.entity.Token())
@@ -362,7 +362,7 @@ func TestStreamByCPUComesBack(t *testing.T) {
 	want(t, s, 1).Release()
 	c.vanish()
 	events.wait(t, EventDisconnected, "nobody publishes /cam/image_raw any more")
-	events.wait(t, EventWaiting, "camd publishes test/color as /cam/image_raw, but the router at hand does not show it")
+	events.wait(t, EventWaiting, "camd publishes test/color as /cam/image_raw, but the router at tcp/test:7447 does not show it")
 	c.appear()
 	events.wait(t, EventConnected, "test/color by cpu (Zenoh, topic /cam/image_raw)")
 	c.publish(nil)

@@ -38,7 +38,7 @@ type Endpoint struct {
 // allTokens is the key expression of the tokens of every domain.
 const allTokens = "@ros2_lv/*/**"
 
-// Topics lists the image topics that a Zenoh router knows, by domain and name:
+// Topics lists the image topics that a Zenoh router or peers know, by domain and name:
 // of the domain of [WithDomain] or $ROS_DOMAIN_ID, else of every one. It fails
 // with [ErrNoRouter].
 func Topics(ctx context.Context, opts ...Option) ([]Topic, error) {
@@ -58,19 +58,24 @@ func Topics(ctx context.Context, opts ...Option) ([]Topic, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, graphWait)
 	defer cancel()
-	topics, left, err := topicsOf(ctx, l.session, key)
+	topics, missing, left, err := topicsOf(ctx, l.session, key)
+	o.incomplete("topics", missing)
 	if left > 0 {
 		o.event(EventIncomplete, nil, fmt.Sprintf("the list of topics is incomplete: %d tokens of nodes and endpoints were left out, of more than %d", left, graph.DefaultMaxTokens))
 	}
 	return topics, err
 }
 
-// topicsOf asks a session. What is no token of ROS is passed over; left is how
-// many there was no room for.
-func topicsOf(ctx context.Context, s session, key string) (_ []Topic, left int, _ error) {
+// topicsOf asks a session. What is no token of ROS is passed over; missing is who
+// did not answer in time, left how many tokens there was no room for. That nobody
+// answers is an error.
+func topicsOf(ctx context.Context, s session, key string) (_ []Topic, missing []string, left int, _ error) {
 	tokens, err := s.Tokens(ctx, key)
 	if err != nil {
-		return nil, 0, unanswered(s, "asking for topics", err)
+		o := s.Others()
+		if missing = unansweredBy(err); len(missing) == 0 || len(tokens) == 0 && len(missing) == len(o.links) {
+			return nil, nil, 0, unanswered(s, "asking for topics", err)
+		}
 	}
 	all := graph.NewCache(graph.AnyDomain, nil)
 	for _, token := range tokens {
@@ -89,7 +94,7 @@ func topicsOf(ctx context.Context, s session, key string) (_ []Topic, left int, 
 	slices.SortFunc(out, func(a, b Topic) int {
 		return cmp.Or(cmp.Compare(a.Domain, b.Domain), strings.Compare(a.Name, b.Name), strings.Compare(a.Type, b.Type))
 	})
-	return out, left, nil
+	return out, missing, left, nil
 }
 
 // ends lists those of one type.

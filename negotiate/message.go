@@ -155,6 +155,9 @@ type StreamInfo struct {
 	// slash in front, and Domain the ROS domain; "" where they are not.
 	Topic  string `json:"topic,omitempty"`
 	Domain int    `json:"domain,omitempty"`
+	// Withheld is why there is no Topic, where that is no matter of time: the
+	// settings of camd keep it back.
+	Withheld Reason `json:"withheld,omitempty"`
 	// Publisher is the Zenoh session that publishes there: cameras of several
 	// hosts may have one topic. "" while there is no session.
 	Publisher string `json:"publisher,omitempty"`

@@ -223,6 +223,7 @@ func (s *StreamInfo) validate() error {
 		checkOptional("frame id", s.FrameID, MaxName),
 		checkOptional("host", s.Host, 2*MaxName),
 		checkOptional("topic", s.Topic, maxTopic),
+		checkOptional("withheld", string(s.Withheld), maxWord),
 		checkOptional("publisher", s.Publisher, maxWord),
 		checkRange("domain", s.Domain, 0, math.MaxInt32),
 	)

@@ -180,6 +180,9 @@ func (f *face) push(m *wire.Push, in transport.Arrival, buf *transport.Buffer) {
 	if !smp.Timestamp.IsZero() {
 		f.s.clock.follow(smp.Timestamp)
 	}
+	if f.mesh {
+		smp.Peer = f.t.Remote()
+	}
 	smp.own(&f.s.pool, buf)
 	for _, sub := range subs[1:] {
 		sub.q.receiveRemote(smp.share())

@@ -53,6 +53,9 @@ type GetOptions struct {
 	// Destination says whose queryables to ask.
 	Destination Locality
 	Handler     Handler[Reply]
+	// MaxReply is the most bytes that a reply may have, as
+	// [QueryableOptions.MaxQuery] is.
+	MaxReply int
 }
 
 // maxReplies bounds the keys of replies that are remembered, and with them the
@@ -84,6 +87,7 @@ type Replies struct {
 	key    string
 	anyKey bool
 	mode   Consolidation
+	most   int // bytes of a reply; 0: any
 	q      *queue[Reply]
 	stop   func() bool
 	timer  *time.Timer
@@ -111,7 +115,7 @@ func (s *Session) Get(ctx context.Context, selector string, o *GetOptions) (*Rep
 		return nil, err
 	}
 	r := &Replies{
-		s: s, key: key, mode: o.Consolidation, q: newQueue(o.Handler, 256, (*Reply).release),
+		s: s, key: key, mode: o.Consolidation, most: o.MaxReply, q: newQueue(o.Handler, 256, (*Reply).release),
 		latest: map[string]Reply{}, newest: map[string]Timestamp{}, anyKey: hasParameter(params, "_anyke"),
 	}
 	if r.mode == ConsolidationAuto || r.mode > ConsolidationLatest {
@@ -145,14 +149,15 @@ func (s *Session) Get(ctx context.Context, selector string, o *GetOptions) (*Rep
 	r.pending = len(to) + min(len(locals), 1)
 	none := r.pending == 0
 	s.queries[r.id] = r
+	s.expect(r.most, 1)
 	s.mu.Unlock()
 	if none {
 		r.finish(nil)
 		return r, nil
 	}
 	r.mu.Lock()
-	r.timer = time.AfterFunc(timeout, func() { r.finish(ErrTimeout) })
-	r.stop = context.AfterFunc(ctx, func() { r.finish(context.Cause(ctx)) })
+	r.timer = time.AfterFunc(timeout, func() { r.finish(r.open(ErrTimeout)) })
+	r.stop = context.AfterFunc(ctx, func() { r.finish(r.open(context.Cause(ctx))) })
 	r.mu.Unlock()
 	if len(to) > 0 {
 		if err := r.send(ctx, to, r.request(params, timeout, o)); err != nil {
@@ -232,7 +237,8 @@ func (r *Reply) size() int { return len(r.Key) + len(r.Payload) + len(r.Attachme
 
 // Receive returns the next reply. It fails with ctx's error; when there are no
 // more with [io.EOF], or with why the query ended early: [ErrTimeout],
-// [ErrNotConnected], [ErrReplies], [ErrClosed].
+// [ErrNotConnected], [ErrReplies], [ErrClosed], or the error of the context of
+// [Session.Get]. Where time ran out it is an [*Unanswered].
 func (r *Replies) Receive(ctx context.Context) (Reply, error) { return r.q.receive(ctx) }
 
 // All yields the replies until ctx ends or there are no more.
@@ -330,9 +336,19 @@ func (r *Replies) lost(f *face) {
 	r.leave(f, fmt.Errorf("query cut short: %w", r.s.away()))
 }
 
+// open adds to err who has not answered.
+func (r *Replies) open(err error) error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return unanswered(r.faces, err)
+}
+
 func (r *Replies) finish(err error) {
 	s := r.s
 	s.mu.Lock()
+	if s.queries[r.id] != nil {
+		s.expect(r.most, -1)
+	}
 	delete(s.queries, r.id)
 	s.mu.Unlock()
 	r.mu.Lock()

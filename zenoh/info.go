@@ -15,6 +15,7 @@ type Link struct {
 	Role     Role   // of the other side
 	Endpoint string // where it was reached, or where it came in
 	Accepted bool   // it came in
+	Told     bool   // the other side, a peer, has told all that it has
 	QoS      bool   // priorities were agreed on
 	// BatchSize is the most bytes of a batch, and so of a fragment.
 	BatchSize int
@@ -40,6 +41,7 @@ type Info struct {
 
 	Links     []Link   // all connections, the oldest first
 	Listening []string // where others reach us
+	Dialling  []ZID    // nodes that were found and are not connected yet
 
 	Losses  uint64 // connections that ended
 	LastErr error  // why the one before ended
@@ -57,12 +59,17 @@ func (s *Session) Info() Info {
 		Refused: s.refused.Load(), Stats: s.past, Listening: s.locatorsLocked(true),
 	}
 	open := s.open()
+	told := make([]bool, len(open))
+	for n, f := range open {
+		told[n] = !f.mesh || f.complete
+	}
+	for z := range s.dialling {
+		i.Dialling = append(i.Dialling, z)
+	}
 	s.mu.Unlock()
-	for _, f := range open {
-		l := Link{
-			Remote: f.t.Remote(), Role: f.t.RemoteRole(), Endpoint: f.endpoint.String(), Accepted: f.accepted,
-			QoS: f.t.QoS(), BatchSize: f.t.BatchSize(), Lease: f.t.RemoteLease(), Stats: f.t.Stats(),
-		}
+	for n, f := range open {
+		l := f.link()
+		l.Told, l.Stats = told[n], f.t.Stats()
 		i.Links = append(i.Links, l)
 		i.Stats.Add(l.Stats)
 		if !i.Connected || l.Role == wire.Router && i.Role != wire.Router {

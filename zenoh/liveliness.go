@@ -278,7 +278,8 @@ func (g *livelinessGet) finish(err error) {
 }
 
 // Liveliness returns the keys of the tokens that match and are alive now, in
-// no order. ctx bounds it, and without a deadline the timeout of queries does.
+// no order. ctx bounds it, and without a deadline the timeout of queries does: the
+// error is then an [*Unanswered], and the keys are those that were told until then.
 func (s *Session) Liveliness(ctx context.Context, key string) ([]string, error) {
 	if err := keyexpr.Validate(key); err != nil {
 		return nil, err
@@ -327,6 +328,7 @@ func (s *Session) Liveliness(ctx context.Context, key string) ([]string, error) 
 	}
 	s.mu.Lock()
 	delete(s.asks, g.id)
+	err = unanswered(g.faces, err)
 	s.mu.Unlock()
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -22,6 +22,9 @@ type Sample struct {
 	Timestamp  Timestamp
 	Source     SourceInfo
 	QoS        QoS
+	// Peer is who sent it, known where that one and this session are peers, which
+	// pass nothing on. Zero: it came by a router, as a reply, or from this session.
+	Peer ZID
 
 	buf *transport.Buffer
 }

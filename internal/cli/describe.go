@@ -44,9 +44,7 @@ func (w world) describe(ctx context.Context, opts []client.Option, asked string)
 			}
 		}
 	}
-	network, cancel := context.WithTimeout(ctx, topicWait)
-	defer cancel()
-	all, noNetwork := w.announced(network, opts...)
+	all, noNetwork := w.look(ctx, asked, opts...)
 	if errors.Is(noNetwork, client.ErrConfig) {
 		return foundStream{}, noNetwork
 	}

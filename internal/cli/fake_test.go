@@ -140,6 +140,12 @@ func (s *fakeStream) world() world {
 			}
 			return s.announced, nil
 		},
+		look: func(context.Context, string, ...client.Option) ([]negotiate.Announcement, error) {
+			if s.announced == nil {
+				return nil, fmt.Errorf("%w at tcp/localhost:7447", client.ErrNoRouter)
+			}
+			return s.announced, nil
+		},
 		status: func(context.Context, ...client.Option) ([]json.RawMessage, error) { return s.status, nil },
 		now:    now, realtime: now,
 	}

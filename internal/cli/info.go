@@ -5,6 +5,7 @@ package cli
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,10 +82,16 @@ subscriber.`,
 		if client.IsTopic(args[0]) {
 			return topicInfo(cmd, w, opts, args[0], format.value)
 		}
-		s, err := w.describe(cmd.Context(), opts, args[0])
+		n := notes{out: cmd.ErrOrStderr(), program: cmd.Root().Name()}
+		var left []string
+		s, err := w.describe(cmd.Context(), append(slices.Clip(opts), client.WithEvents(func(e client.Event) {
+			n.say("%s", e.Text)
+			left = append(left, e.Text)
+		})), args[0])
 		if err != nil {
 			return err
 		}
+		s.Incomplete = left
 		if format.value == "json" {
 			return printJSON(cmd.OutOrStdout(), s)
 		}

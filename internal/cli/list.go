@@ -87,7 +87,7 @@ or $ROS_DOMAIN_ID, else of every one.`,
 		if err != nil {
 			return err
 		}
-		streams, topics, err := findAll(cmd, w, opts, *verbose)
+		streams, topics, left, err := findAll(cmd, w, opts, *verbose)
 		if err != nil {
 			return err
 		}
@@ -97,7 +97,9 @@ or $ROS_DOMAIN_ID, else of every one.`,
 			text, err = jsonText(struct {
 				Streams []foundStream  `json:"streams"`
 				Topics  []client.Topic `json:"topics,omitempty"`
-			}{append([]foundStream{}, streams...), topics})
+				// Incomplete is what is left out, and why, for people.
+				Incomplete []string `json:"incomplete,omitempty"`
+			}{append([]foundStream{}, streams...), topics, left})
 		case "csv":
 			rows := [][]string{listColumns}
 			for _, s := range streams {

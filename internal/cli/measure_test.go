@@ -255,7 +255,7 @@ func TestEnds(t *testing.T) {
 			func(s *fakeStream) { s.frames, s.listed = 2, nil },
 			[]string{"--duration", "12s"},
 			0,
-			[]string{"camsub: test/color: no frame for 5s, and no camd answers for it\n"},
+			[]string{"camsub: test/color: no frame for 5s, and its camd does not say why\n"},
 			2,
 		},
 		"rate limit":   {nil, []string{"--rate-limit", "10", "--duration", "1s"}, 0, nil, 10},

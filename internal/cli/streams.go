@@ -27,6 +27,8 @@ type foundStream struct {
 	// Subscribers and Topics are what info tells, and list does not.
 	Readers []reader                   `json:"subscribers_detail,omitempty"`
 	Topics  []negotiate.AnnouncedTopic `json:"topics,omitempty"`
+	// Incomplete is who did not answer info.
+	Incomplete []string `json:"incomplete,omitempty"`
 }
 
 func streamsOf(daemons []client.Daemon) []foundStream {

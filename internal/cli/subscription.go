@@ -44,6 +44,7 @@ type world struct {
 	list      func(ctx context.Context, opts ...client.Option) ([]client.Daemon, error)
 	topics    func(ctx context.Context, opts ...client.Option) ([]client.Topic, error)
 	announced func(ctx context.Context, opts ...client.Option) ([]negotiate.Announcement, error)
+	look      func(ctx context.Context, name string, opts ...client.Option) ([]negotiate.Announcement, error)
 	status    func(ctx context.Context, opts ...client.Option) ([]json.RawMessage, error)
 	now       func() int64 // CLOCK_MONOTONIC in nanoseconds
 	realtime  func() int64 // CLOCK_REALTIME in nanoseconds
@@ -62,6 +63,7 @@ func realWorld() world {
 		list:      client.List,
 		topics:    client.Topics,
 		announced: client.Announced,
+		look:      client.Find,
 		status:    client.Status,
 		now:       linux.Monotonic,
 		realtime:  linux.Realtime,

@@ -20,8 +20,9 @@ import (
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
-// topicWait bounds how long list waits for the network.
-const topicWait = 1500 * time.Millisecond
+// networkWait bounds how long list waits for the network: until a session is
+// open, and then for those who do not answer.
+const networkWait = 5 * time.Second
 
 // findings are what there is: the streams of this host and of the network, and
 // the topics.
@@ -30,6 +31,8 @@ type findings struct {
 	topics   []client.Topic
 	noDaemon error // why there is none on this host
 	noRouter error // why nothing is known of the network
+	// late is why nothing is known of others' streams, where time ran out.
+	late error
 }
 
 // find asks the daemons of this host, those of the network, and ROS at the same
@@ -41,12 +44,15 @@ func (w world) find(ctx context.Context, opts []client.Option) findings {
 	var noNetwork error
 	var both sync.WaitGroup
 	both.Go(func() { daemons, f.noDaemon = w.list(ctx, opts...) })
-	network, cancel := context.WithTimeout(ctx, topicWait)
+	network, cancel := context.WithTimeout(ctx, networkWait)
 	defer cancel()
 	both.Go(func() { f.topics, f.noRouter = w.topics(network, opts...) })
 	both.Go(func() { all, noNetwork = w.announced(network, opts...) })
 	both.Wait()
 	f.streams = withAnnounced(daemons, all)
+	if errors.Is(noNetwork, context.DeadlineExceeded) {
+		f.late = noNetwork
+	}
 	if noNetwork == nil && f.noRouter != nil && !errors.Is(f.noRouter, client.ErrConfig) && len(all) > 0 {
 		f.noRouter = nil // it does answer
 	}
@@ -55,9 +61,9 @@ func (w world) find(ctx context.Context, opts []client.Option) findings {
 
 // findAll finds what there is for people. Only when nobody answers it is an
 // error.
-func findAll(cmd *cobra.Command, w world, opts []client.Option, verbose bool) ([]foundStream, []client.Topic, error) {
+// left is what the lists leave out, and why.
+func findAll(cmd *cobra.Command, w world, opts []client.Option, verbose bool) (_ []foundStream, _ []client.Topic, left []string, _ error) {
 	var mu sync.Mutex
-	var left []string // out, as the client says
 	opts = append(slices.Clip(opts), client.WithEvents(func(e client.Event) {
 		mu.Lock()
 		defer mu.Unlock()
@@ -65,10 +71,13 @@ func findAll(cmd *cobra.Command, w world, opts []client.Option, verbose bool) ([
 	}))
 	f := w.find(cmd.Context(), opts)
 	if errors.Is(f.noRouter, client.ErrConfig) {
-		return nil, nil, f.noRouter
+		return nil, nil, nil, f.noRouter
 	}
 	if f.noDaemon != nil && f.noRouter != nil {
-		return nil, nil, fmt.Errorf("%w; %w", f.noDaemon, f.noRouter)
+		return nil, nil, nil, fmt.Errorf("%w; %w", f.noDaemon, f.noRouter)
+	}
+	if f.late != nil {
+		left = append(left, "the list of streams is incomplete: "+f.late.Error())
 	}
 	n := notes{out: cmd.ErrOrStderr(), program: cmd.Root().Name()}
 	for _, text := range left {
@@ -79,7 +88,7 @@ func findAll(cmd *cobra.Command, w world, opts []client.Option, verbose bool) ([
 			n.say("%v", err)
 		}
 	}
-	return f.streams, published(f.topics), nil
+	return f.streams, published(f.topics), left, nil
 }
 
 // published leaves out topics that are only subscribed to.

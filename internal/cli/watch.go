@@ -114,7 +114,7 @@ func (r *runner) silence(ctx context.Context) (text string, ended bool) {
 	defer cancel()
 	info, ok := r.state(ctx)
 	if !ok {
-		return fmt.Sprintf("%s: no frame for %v, and no camd answers for it", r.stream, quietAfter), false
+		return fmt.Sprintf("%s: no frame for %v, and its camd does not say why", r.stream, quietAfter), false
 	}
 	text = fmt.Sprintf("%s: no frame for %v, camera %s is %s", r.stream, quietAfter, info.Camera, info.State)
 	if info.Problem != "" {

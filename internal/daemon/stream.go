@@ -199,6 +199,9 @@ func (s *stream) info() negotiate.StreamInfo {
 	i.Epoch = s.epoch
 	if s.cpu != nil {
 		i.Topic, i.Domain = s.cpu.Topic(), s.cpu.Domain()
+		if c := s.cpu.Candidate(); c.Reason == negotiate.ReasonPolicy {
+			i.Withheld = c.Reason
+		}
 		if z := s.camera.d.network.current(); z != nil {
 			i.Publisher = z.ZID().String()
 		}
