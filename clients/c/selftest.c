@@ -356,8 +356,8 @@ static int device(const char *dir, const char *stream, const char *library)
 }
 
 /* Ends a subscription, and has the next one, where the GPU finishes nothing any
- * more: told by a line when the frame is at hand. */
-static int hung(const char *dir, const char *stream, const char *library)
+ * more, or is lost: which it is told by a line when the frame is at hand. */
+static int broken(const char *dir, const char *stream, const char *library, bool lost)
 {
 	camd_options o = {.runtime_dir = dir, .require = CAMD_CUDA, .cuda_library = library};
 	camd_sub *sub;
@@ -370,11 +370,23 @@ static int hung(const char *dir, const char *stream, const char *library)
 	printf("taken\n");
 	fflush(stdout);
 	MUST(fgets(line, sizeof line, stdin) != NULL);
-	MUST(cu.cuMemcpyDtoHAsync_v2(host, f.device, f.bytes, queue) == 0 && camd_release_on(sub, &f, queue) == CAMD_OK);
+	MUST(cu.cuMemcpyDtoHAsync_v2(host, f.device, f.bytes, queue) == 0);
+	camd_frame own = f;
+	int status = camd_release_on(sub, &f, queue);
+	MUST(status == CAMD_OK || (lost && status == CAMD_GPU));
+	while (lost && (status = camd_next(sub, &f, 100)) != CAMD_GPU) {
+		MUST(status == CAMD_OK || status == CAMD_TIMEOUT || status == CAMD_BUSY);
+		if (status == CAMD_OK)
+			camd_release(sub, &f);
+		else if (status == CAMD_BUSY)
+			(void)camd_release_on(sub, &own, queue);
+	}
+	MUST(!lost || strcmp(camd_reason(sub), "gpu_lost") == 0);
 	camd_sub *other;
 	o.require = 0;
 	o.accept = CAMD_CUDA | CAMD_SHM;
-	MUST(camd_open(&other, stream, &o) == CAMD_OK && strcmp(camd_path(other), "shm") == 0 && strcmp(camd_reason(other), "gpu_timeout") == 0);
+	MUST(camd_open(&other, stream, &o) == CAMD_OK && strcmp(camd_path(other), "shm") == 0);
+	MUST(strcmp(camd_reason(other), lost ? "gpu_lost" : "gpu_timeout") == 0);
 	int held = sub->socket;
 	camd_close(sub); /* with work that is not complete */
 	struct stat st;
@@ -406,7 +418,9 @@ int main(int argc, char **argv)
 	if (strcmp(what, "device") == 0 && argc == 5)
 		return device(argv[2], argv[3], argv[4]);
 	if (strcmp(what, "hung") == 0 && argc == 5)
-		return hung(argv[2], argv[3], argv[4]);
-	fprintf(stderr, "usage: selftest layout|geometry|parse|hash|reasons|last-words|(misuse|evicted) DIR STREAM|(device|hung) DIR STREAM LIBRARY\n");
+		return broken(argv[2], argv[3], argv[4], false);
+	if (strcmp(what, "lost") == 0 && argc == 5)
+		return broken(argv[2], argv[3], argv[4], true);
+	fprintf(stderr, "usage: selftest layout|geometry|parse|hash|reasons|last-words|(misuse|evicted) DIR STREAM|(device|hung|lost) DIR STREAM LIBRARY\n");
 	return 2;
 }

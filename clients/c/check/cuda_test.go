@@ -371,13 +371,15 @@ func TestDeviceHangs(t *testing.T) {
 		t.Errorf("exit code %d of a reader that was stopped", code)
 	}
 
-	p = start(t, env, programs(t).selftest, "hung", dir, "test/color", library)
-	await(t, "a frame is taken", func() bool { return p.out.String() == "taken\n" || p.ended() })
-	hang(p)
-	if _, err := p.stdin.Write([]byte("go on\n")); err != nil {
-		t.Error(err)
-	}
-	if code := p.wait(); code != 0 {
-		t.Errorf("exit code %d: %s%s", code, p.out.String(), p.err.String())
+	for how, plan := range map[string]string{"hung": "hang", "lost": "op:1:719"} {
+		p := start(t, env, programs(t).selftest, how, dir, "test/color", library)
+		await(t, "a frame is taken", func() bool { return p.out.String() == "taken\n" || p.ended() })
+		sim.Inject(t, run, fmt.Sprintf("pid:%d,%s", p.cmd.Process.Pid, plan))
+		if _, err := p.stdin.Write([]byte("go on\n")); err != nil {
+			t.Error(err)
+		}
+		if code := p.wait(); code != 0 {
+			t.Errorf("%s: exit code %d: %s%s", how, code, p.out.String(), p.err.String())
+		}
 	}
 }
