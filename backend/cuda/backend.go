@@ -140,6 +140,9 @@ func (b *Backend) Serve(ctx context.Context, conn *negotiate.Conn, h *negotiate.
 	up := b.join()
 	err := up.wait(ctx, b.source, patience-time.Since(began))
 	if err != nil {
+		if errors.Is(err, errSlow) {
+			b.Log.Warn("no device ring yet: a subscriber goes on without", "stream", b.Stream, "backend", negotiate.BackendCUDA, "reason", reason(err), "err", err)
+		}
 		b.leave(declineTimeout)
 		return declined(err)
 	}

@@ -106,6 +106,9 @@ func TestEverySetupCallMayFail(t *testing.T) {
 			if name, _, _ := strings.Cut(c.call, ":"); !strings.Contains(d.Detail, strings.TrimSuffix(name, "_v2")) {
 				t.Errorf("detail %q does not name the call", d.Detail)
 			}
+			if strings.HasPrefix(c.call, "cuMemAddressReserve") && (!strings.Contains(d.Detail, "addresses of this process") || strings.Contains(d.Detail, "free on")) {
+				t.Errorf("detail %q blames the GPU", d.Detail)
+			}
 			got := rg.Candidate()
 			if c.want != negotiate.ReasonVMMUnsupported {
 				if got.Reason != "" {

@@ -45,13 +45,13 @@ func TestFilesThatAreNoLibrary(t *testing.T) {
 	other := bytes.Clone(text)
 	other[18] = 8 // MIPS
 	for name, words := range map[string]string{
-		pipe:                               "no regular file",
-		file("part", text[:8192]):          "damaged",
-		file("start", text[:100]):          "damaged",
-		file("empty", nil):                 "no shared library",
+		pipe:                                "no regular file",
+		file("part", text[:8192]):           "damaged",
+		file("start", text[:100]):           "damaged",
+		file("empty", nil):                  "no shared library",
 		file("text", []byte("INPUT ( a )")): "no shared library",
-		file("mips", other):                "processor",
-		filepath.Join(dir, "none"):         "no such file",
+		file("mips", other):                 "processor",
+		filepath.Join(dir, "none"):          "no such file",
 	} {
 		_, opened := Open(name)
 		for _, err := range []error{Check(name), opened} {
