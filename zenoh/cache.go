@@ -65,7 +65,7 @@ func (s *Session) newCache(p *Publisher) (*cache, error) {
 }
 
 func (c *cache) declare(name string, o PublisherOptions) (err error) {
-	if c.queryable, err = c.s.Queryable(name, &QueryableOptions{Handler: Handler[*Query]{Callback: c.answer}}); err != nil {
+	if c.queryable, err = c.s.Queryable(name, &QueryableOptions{Handler: Handler[*Query]{Callback: c.answer}, MaxQuery: minExpected}); err != nil {
 		return err
 	}
 	if c.numbered {

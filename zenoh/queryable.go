@@ -18,6 +18,10 @@ type QueryableOptions struct {
 	Handler[*Query]
 	Complete bool     // it knows all there is about its key expression
 	Origin   Locality // whose queries to answer
+	// MaxQuery is the most bytes that a query may bring. A session that expects
+	// nothing large drops what is larger before it has it whole. 0: any size that
+	// the settings allow.
+	MaxQuery int
 }
 
 // Queryable answers queries whose key expression meets its own.
@@ -55,6 +59,7 @@ func (s *Session) Queryable(key string, o *QueryableOptions) (*Queryable, error)
 	}
 	x.id = s.id()
 	s.queryables[x.id] = x
+	s.expect(o.MaxQuery, 1)
 	s.asked.add(key, x)
 	if o.Origin.remote() {
 		s.announce(wire.WantQueryables, x.declare(), key)
@@ -82,6 +87,9 @@ func (x *Queryable) Close() error {
 	s := x.s
 	s.mu.Lock()
 	_, there := s.queryables[x.id]
+	if there {
+		s.expect(x.o.MaxQuery, -1)
+	}
 	delete(s.queryables, x.id)
 	s.asked.remove(x.key, x)
 	if there && x.o.Origin.remote() {

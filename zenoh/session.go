@@ -76,6 +76,8 @@ type Session struct {
 	routes     map[string]*route            // by key
 	version    atomic.Uint64                // of what routes depend on
 	unsent     atomic.Uint64                // samples without a connection
+	expected   map[int]int                  // what receives messages of up to so many bytes, 0: any
+	budget     transport.Budget             // of messages that arrive
 	copied     atomic.Int64                 // bytes of copies for connections that are behind
 }
 
@@ -127,6 +129,7 @@ func newSession(c *config.Config, o *Options) (*Session, error) {
 		subs: map[uint32]*Subscriber{}, queryables: map[uint32]*Queryable{}, tokens: map[uint32]*Token{},
 		publishers: map[uint32]*Publisher{}, watchers: map[uint32]*LivelinessSubscriber{}, asks: map[uint32]*livelinessGet{},
 		queries: map[uint32]*Replies{}, keys: map[string]uint16{}, short: map[string]wire.WireExpr{}, tokensOf: map[string]int{},
+		expected: map[int]int{},
 	}
 	if s.log == nil {
 		s.log = slog.Default()
@@ -195,8 +198,9 @@ func (s *Session) configure() error {
 	s.params = transport.Params{
 		ZID: s.zid, WhatAmI: wire.Client, Resolution: res, QoS: t.QoS, BatchSize: t.BatchSize, Lease: t.Lease, KeepAlive: t.KeepAlive,
 		User: c.User, Password: c.Password, Users: users, QueueBatches: t.Queue, QueueBytes: t.QueueBytes, WaitBeforeDrop: t.WaitBeforeDrop,
-		WaitBeforeClose: t.WaitBeforeClose, Batching: t.Batching, FlushPeriod: t.FlushPeriod, ReadBytes: t.ReadBytes, MaxMessage: t.MaxMessage,
+		WaitBeforeClose: t.WaitBeforeClose, Batching: t.Batching, FlushPeriod: t.FlushPeriod, ReadBytes: t.ReadBytes, MaxMessage: t.MaxMessage, Budget: &s.budget,
 	}
+	s.limit()
 	return s.params.Validate()
 }
 

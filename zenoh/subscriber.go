@@ -43,6 +43,7 @@ func (s *Session) Subscribe(key string, o *SubscriberOptions) (*Subscriber, erro
 	}
 	sub.id = s.id()
 	s.subs[sub.id] = sub
+	s.expect(0, 1)
 	s.subsAt.add(key, sub)
 	s.version.Add(1)
 	if o.Origin.remote() {
@@ -86,6 +87,9 @@ func (sub *Subscriber) Close() error {
 	s := sub.s
 	s.mu.Lock()
 	_, there := s.subs[sub.id]
+	if there {
+		s.expect(0, -1)
+	}
 	delete(s.subs, sub.id)
 	s.subsAt.remove(sub.key, sub)
 	s.version.Add(1)

@@ -144,7 +144,7 @@ func (a *announcer) show(s *zenoh.Session, stream string) *shown {
 	var err error
 	if a.access.Answer.Stream(stream) {
 		// Not complete: another daemon of this host may have the key too.
-		o := &zenoh.QueryableOptions{}
+		o := &zenoh.QueryableOptions{MaxQuery: maxPayload}
 		o.Callback = func(q *zenoh.Query) { a.ask(stream, q) }
 		if out.queryable, err = s.Queryable(key, o); err != nil {
 			a.log.Debug("stream answers nobody", "stream", stream, "err", err)

@@ -87,6 +87,9 @@ type Params struct {
 	// MaxMessage bounds a message that arrives in fragments, and all those
 	// that are incomplete together.
 	MaxMessage int
+	// Budget bounds the same of all connections that share it; nil: each is
+	// bounded by itself.
+	Budget *Budget
 }
 
 // Defaults are the settings of a client.

@@ -47,6 +47,8 @@ type inLane struct {
 	size int  // of the message before
 	most int  // about the most that messages lately had
 	skip bool // until a new message starts
+	// taken is what the message has of the budget.
+	taken int
 }
 
 // firstRead is how much is read ahead at the start; it grows when it is full.

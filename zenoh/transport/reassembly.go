@@ -21,7 +21,11 @@ func (r *reader) fragment(l *inLane, f wire.Frame, gap uint64, b []byte) {
 		if l.buf != nil {
 			r.lose(l)
 		}
-		r.begin(l)
+		if !r.begin(l) {
+			t.stats.incomplete.Add(1)
+			l.skip = f.More
+			return
+		}
 	case l.buf == nil:
 		l.skip = l.skip && f.More
 		return
@@ -30,15 +34,11 @@ func (r *reader) fragment(l *inLane, f wire.Frame, gap uint64, b []byte) {
 		l.skip = f.More
 		return
 	}
-	if r.held+len(b) > t.p.MaxMessage {
+	most := t.p.most()
+	if r.held+len(b) > most || !r.extend(l, len(l.buf.B)+len(b), most) {
 		r.lose(l)
 		l.skip = f.More
 		return
-	}
-	if need := len(l.buf.B) + len(b); need > cap(l.buf.B) {
-		r.room -= cap(l.buf.B)
-		l.buf = t.pool.Grow(l.buf, min(2*need, max(need, t.p.MaxMessage)))
-		r.room += cap(l.buf.B)
 	}
 	l.buf.B = append(l.buf.B, b...)
 	r.held += len(b)
@@ -49,16 +49,37 @@ func (r *reader) fragment(l *inLane, f wire.Frame, gap uint64, b []byte) {
 	}
 }
 
-// begin gives the lane memory for a message.
-func (r *reader) begin(l *inLane) {
-	n := max(l.most, firstBuffer)
-	if r.room+n > r.t.p.MaxMessage {
+// begin gives the lane memory for a message, if there is some.
+func (r *reader) begin(l *inLane) bool {
+	n, most := max(l.most, firstBuffer), r.t.p.most()
+	if r.room+n > most {
 		// The bound holds for messages that began and do not go on, too.
-		n = min(firstBuffer, r.t.p.MaxMessage)
+		n = min(firstBuffer, most)
+	}
+	if !r.t.p.take(roomFor(n)) {
+		return false
 	}
 	l.buf = r.t.pool.Get(n)
+	l.taken = roomFor(n)
 	r.room += cap(l.buf.B)
 	l.skip = false
+	return true
+}
+
+// extend gives the lane's message room for need bytes, if there is.
+func (r *reader) extend(l *inLane, need, most int) bool {
+	if need <= cap(l.buf.B) {
+		return true
+	}
+	n := min(2*need, max(need, most))
+	if !r.t.p.take(roomFor(n) - l.taken) {
+		return false
+	}
+	l.taken = roomFor(n)
+	r.room -= cap(l.buf.B)
+	l.buf = r.t.pool.Grow(l.buf, n)
+	r.room += cap(l.buf.B)
+	return true
 }
 
 // finish hands over the lane's message, which is whole.
@@ -72,6 +93,8 @@ func (r *reader) finish(l *inLane, from Arrival) {
 	l.buf = nil
 	r.held -= len(buf.B)
 	r.room -= cap(buf.B)
+	t.p.give(l.taken)
+	l.taken = 0
 	var in wire.Reader
 	in.Reset(buf.B)
 	if err := r.msg.Decode(&in); err != nil {
@@ -94,6 +117,8 @@ func (r *reader) clear(l *inLane) {
 	if l.buf != nil {
 		r.held -= len(l.buf.B)
 		r.room -= cap(l.buf.B)
+		r.t.p.give(l.taken)
+		l.taken = 0
 		l.buf.Release()
 		l.buf = nil
 	}

@@ -98,7 +98,7 @@ func (r *reader) layOut() bool {
 	if whole {
 		end = min(end, s.lane.size)
 	}
-	end = min(end, off+t.p.MaxMessage-r.held)
+	end = min(end, off+t.p.most()-r.held)
 	worth := s.have > 0 || end-off >= minInPlace || whole && end >= minInPlace
 	if !worth || s.batch > t.p.ReadBytes {
 		return false
