@@ -156,7 +156,7 @@ func (c *collection) get(ctx context.Context) error {
 	if parameters := negotiate.AskBoot(here().boot); parameters != "" {
 		selector += "?" + parameters
 	}
-	return c.s.Get(ctx, selector, func(smp zenoh.Sample) {
+	return c.s.Get(ctx, selector, negotiate.MaxAnnouncement, func(smp zenoh.Sample) {
 		a, err := readAnnouncement(smp)
 		smp.Release()
 		if err != nil {

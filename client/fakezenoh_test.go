@@ -36,6 +36,7 @@ type router struct {
 	answered       []string        // selectors of caches
 	announced      []zenoh.Sample  // answers who asks for streams
 	links          []zenoh.Link    // nil: a router
+	silent         []zenoh.Link    // these answer nothing
 	late           chan struct{}   // not nil: who asks for tokens waits until it is closed, as by a question for streams
 }
 
@@ -108,7 +109,12 @@ func (n *router) Tokens(ctx context.Context, key string) ([]string, error) {
 		case <-ctx.Done():
 		}
 	}
-	return n.present(key)
+	tokens, err := n.present(key)
+	if n.silent != nil {
+		<-ctx.Done()
+		err = &zenoh.Unanswered{By: n.silent, Err: ctx.Err()}
+	}
+	return tokens, err
 }
 
 func (n *router) present(key string) ([]string, error) {
@@ -126,7 +132,7 @@ func (n *router) present(key string) ([]string, error) {
 	return out, nil
 }
 
-func (n *router) Get(ctx context.Context, selector string, f func(zenoh.Sample)) error {
+func (n *router) Get(ctx context.Context, selector string, _ int, f func(zenoh.Sample)) error {
 	n.mu.Lock()
 	history, announced, down := n.history, n.announced, n.down
 	n.mu.Unlock()
@@ -147,6 +153,10 @@ func (n *router) Get(ctx context.Context, selector string, f func(zenoh.Sample))
 			if down == nil && keyexpr.Intersects(key, s.Key) {
 				f(s)
 			}
+		}
+		if n.silent != nil {
+			<-ctx.Done()
+			return &zenoh.Unanswered{By: n.silent, Err: ctx.Err()}
 		}
 		return down
 	}
@@ -225,9 +235,9 @@ func (n *router) announce(at place, stream string, change func(*negotiate.Announ
 	}
 	key := negotiate.AnnouncedKey{BootID: at.boot, Stream: stream}.String()
 	n.mu.Lock()
-	defer n.mu.Unlock()
 	n.announced = append(n.announced, zenoh.Sample{Key: key, Payload: b})
-	n.tokens[key] = true
+	n.mu.Unlock()
+	n.alive(true, key)
 }
 
 // cut ends the connection, restore makes a new one.

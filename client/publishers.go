@@ -128,7 +128,7 @@ func (r *topicRoute) fetch(ctx context.Context) {
 		r.asked[selector] = struct{}{}
 		r.asking++
 		r.history.Go(func() {
-			err := r.link.session.Get(ctx, selector, r.past)
+			err := r.link.session.Get(ctx, selector, 0, r.past)
 			if err != nil && ctx.Err() == nil {
 				r.sub.opts.log.Debug("no history", "topic", r.path.Topic, "err", err)
 			}

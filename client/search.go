@@ -219,6 +219,8 @@ func (l *search) nowhere(ctx context.Context, why, err error) error {
 		return err
 	case errors.Is(err, ErrConfig):
 		return fmt.Errorf("%w; %w", why, err)
+	case err != nil && err.Error() == why.Error():
+		return why
 	case err != nil:
 		return fmt.Errorf("%w; over Zenoh neither: %s", why, err)
 	}

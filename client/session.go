@@ -31,7 +31,8 @@ type session interface {
 	// Tokens lists what is alive. It returns after Watch has reported that.
 	Tokens(ctx context.Context, key string) ([]string, error)
 	// Get calls f with each answer, which f owns, and returns after the last.
-	Get(ctx context.Context, selector string, f func(zenoh.Sample)) error
+	// Answers of more than most bytes do not come; 0: any size.
+	Get(ctx context.Context, selector string, most int, f func(zenoh.Sample)) error
 	// Connected is the endpoint that the session is connected to, or who it is
 	// that came in; or "", and why the last connection ended if there was one.
 	Connected() (endpoint string, lost error)
@@ -164,7 +165,7 @@ func (s realSession) Tokens(ctx context.Context, key string) ([]string, error) {
 }
 
 // Get asks all queryables and waits for the last answer.
-func (s realSession) Get(ctx context.Context, selector string, f func(zenoh.Sample)) error {
+func (s realSession) Get(ctx context.Context, selector string, most int, f func(zenoh.Sample)) error {
 	call := func(r zenoh.Reply) {
 		if r.Err == nil {
 			f(r.Sample)
@@ -173,7 +174,7 @@ func (s realSession) Get(ctx context.Context, selector string, f func(zenoh.Samp
 		}
 	}
 	r, err := s.Session.Get(ctx, selector, &zenoh.GetOptions{
-		Target: zenoh.All, Consolidation: zenoh.ConsolidationNone, Handler: zenoh.Handler[zenoh.Reply]{Callback: call},
+		Target: zenoh.All, Consolidation: zenoh.ConsolidationNone, MaxReply: most, Handler: zenoh.Handler[zenoh.Reply]{Callback: call},
 	})
 	if err != nil {
 		return err

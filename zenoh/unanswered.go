@@ -12,16 +12,16 @@ import (
 // Unanswered is why a question ended early, and who had not answered until then.
 // What others answered stands.
 type Unanswered struct {
-	By    []Link // ZID, role and endpoint of each
-	cause error
+	By  []Link // ZID, role and endpoint of each
+	Err error  // what ended the question
 }
 
 func (e *Unanswered) Error() string {
-	return fmt.Sprintf("%v: %d of those asked did not answer", e.cause, len(e.By))
+	return fmt.Sprintf("%v: %d of those asked did not answer", e.Err, len(e.By))
 }
 
 // Unwrap is what ended the question.
-func (e *Unanswered) Unwrap() error { return e.cause }
+func (e *Unanswered) Unwrap() error { return e.Err }
 
 // unanswered adds to err who is still to answer. The mutex that guards faces is
 // held.
@@ -29,7 +29,7 @@ func unanswered(faces map[*face]struct{}, err error) error {
 	if err == nil || len(faces) == 0 {
 		return err
 	}
-	e := &Unanswered{cause: err}
+	e := &Unanswered{Err: err}
 	for f := range faces {
 		e.By = append(e.By, f.link())
 	}
