@@ -159,6 +159,24 @@ def alive(s, c):
     say(ev="declared")
 
 
+def hostile(s, c):
+    """Claims to have a stream, and answers never or with far too much; or shows
+    a number of streams that do not exist."""
+
+    def answer(q):
+        if c["how"] == "huge":
+            q.reply(c["key"], b"[" * c["count"])
+        else:
+            declared.setdefault("open", []).append(q)
+        say(ev="asked")
+
+    if c["how"] == "tokens":
+        declared[c["name"]] = [s.liveliness().declare_token(f"camd/1/b{i}/cam{i}/color") for i in range(c["count"])]
+    else:
+        declared[c["name"]] = [s.liveliness().declare_token(c["key"]), s.declare_queryable(c["key"], answer)]
+    say(ev="declared")
+
+
 def topic(c):
     # A question about tokens that a session of Zenoh 1.10 also watches now and
     # then gets no answer.
@@ -206,6 +224,8 @@ def run(s, c):
         flood(s, c)
     elif op == "alive":
         alive(s, c)
+    elif op == "hostile":
+        hostile(s, c)
     elif op == "token":
         declared[c["name"]] = s.liveliness().declare_token(c["key"])
         say(ev="declared")
