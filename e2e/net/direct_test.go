@@ -4,6 +4,7 @@
 package net
 
 import (
+	"syscall"
 	"testing"
 	"time"
 )
@@ -88,6 +89,48 @@ func TestWeakLink(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Four subscribers by a weak link and four that are stopped, each in the middle
+// of some frame: another one gets what the camera gives meanwhile, and those by
+// the weak link whole frames, the newest ones.
+func TestSlowAndStopped(t *testing.T) {
+	t.Parallel()
+	l := newLab(t)
+	robot, weak, desk := l.host("robot"), l.host("weak"), l.host("desk")
+	l.link("eth0", "10.77.0", robot, weak)
+	l.link("eth1", "10.78.0", robot, desk)
+	robot.slow("eth0", "10mbit")
+	d := robot.camd([]string{"front=pattern,320x240@30,encoding=bgr8"})
+	local := robot.watch("front/color")
+	local.await(1)
+	var slow, stopped []watcher
+	for range 4 {
+		slow = append(slow, weak.watch("front/color"))
+		w := desk.watch("front/color")
+		w.await(2)
+		w.signal(syscall.SIGSTOP)
+		stopped = append(stopped, w)
+	}
+	fast := desk.watch("front/color")
+	fast.await(90)
+	for _, w := range slow {
+		w.await(2)
+	}
+	d.keepsUp()
+	got := fast.hold()
+	t.Logf("desk: %d frames, %d missed, age %s", len(got), missed(got), ages(got))
+	if missed(got) > uint64(len(got))/2 {
+		t.Errorf("%d frames were taken and %d missed beside subscribers that take none", len(got), missed(got))
+	}
+	for _, w := range slow {
+		frames := w.hold()
+		t.Logf("weak: %d frames, %d missed, age %s", len(frames), missed(frames), ages(frames))
+	}
+	for _, w := range stopped {
+		w.signal(syscall.SIGCONT)
+	}
+	local.hold()
 }
 
 // The robot's cable is pulled until both sides know, and put back: everything
