@@ -18,14 +18,14 @@ import (
 	"github.com/seed-3c7e7623/camd/internal/dl"
 )
 
-// errFile reports a file that the dynamic loader must not be given: it would
-// wait, or end the process.
-var errFile = errors.New("no library for this machine")
+// ErrFile reports a file that the dynamic loader must not be given: it would end
+// the process.
+var ErrFile = errors.New("no library for this machine")
 
 // Check judges the file that Open would open, without loading it: the loader
 // maps what the file says it has, and a process that touches what is not there
 // ends with SIGBUS. Names without a folder are the loader's to find, and pass. It
-// fails with ErrNoDriver.
+// fails with ErrNoDriver, and with ErrFile of a file that is there and no library.
 func Check(library string) error {
 	if library == "" {
 		return nil
@@ -49,10 +49,10 @@ func checkFile(name string) error {
 		return fmt.Errorf("%w: %w", ErrNoDriver, err)
 	}
 	if !info.Mode().IsRegular() {
-		return fmt.Errorf("%w: %w: %s is no regular file", ErrNoDriver, errFile, name)
+		return fmt.Errorf("%w: %s is no regular file", ErrNoDriver, name)
 	}
 	if err := checkELF(f, info.Size()); err != nil {
-		return fmt.Errorf("%w: %w: %s: %w", ErrNoDriver, errFile, name, err)
+		return fmt.Errorf("%w: %w: %s: %w", ErrNoDriver, ErrFile, name, err)
 	}
 	return nil
 }

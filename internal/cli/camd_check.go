@@ -4,6 +4,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -103,7 +104,7 @@ probably meant.`,
 		for _, w := range cfg.Warnings {
 			fmt.Fprintf(cmd.ErrOrStderr(), "%s: warning: %v\n", cmd.Root().Name(), w)
 		}
-		if err := cfg.CheckFiles(); err != nil {
+		if err := cmp.Or(cfg.CheckFiles(), cfg.CheckLibrary()); err != nil {
 			return err
 		}
 		for _, n := range zenohNotes(cfg) {

@@ -4,6 +4,7 @@
 package config
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -71,12 +72,21 @@ func (m *MiB) Set(text string) error {
 }
 
 // checkCUDA looks for the library where one is named.
-func (c *Config) checkCUDA(r *report) {
+func (c *Config) checkCUDA(r *report, accept error) {
 	path := c.CUDA.Library.name()
 	if path == "" || c.CUDA.Enabled == EnabledNo || filepath.Base(path) == path {
 		return // a bare name is the loader's to find
 	}
-	if err := driver.Check(path); err != nil {
+	if err := driver.Check(path); err != nil && (accept == nil || !errors.Is(err, accept)) {
 		r.add(c.origin(keyCUDALibrary), "%s: %s", keyCUDALibrary, err)
 	}
+}
+
+// CheckLibrary looks into the library of cuda where one is named. camd runs with
+// one that is damaged too, and says why there are no frames on a GPU. It fails
+// with [*Error].
+func (c *Config) CheckLibrary() error {
+	r := &report{lines: c.lines}
+	c.checkCUDA(r, nil)
+	return r.err()
 }

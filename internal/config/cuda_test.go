@@ -33,7 +33,11 @@ func TestCUDA(t *testing.T) {
 	if err := os.WriteFile(damaged, head[:64], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := load(t, Input{Set: []string{"cuda.library=" + damaged}}).CheckFiles(); err == nil || !strings.Contains(err.Error(), "damaged") {
+	broken := load(t, Input{Set: []string{"cuda.library=" + damaged}})
+	if err := broken.CheckFiles(); err != nil {
+		t.Errorf("camd does not start with a damaged library: %v", err)
+	}
+	if err := broken.CheckLibrary(); err == nil || !strings.Contains(err.Error(), "damaged") {
 		t.Errorf("a damaged library: %v", err)
 	}
 	for _, c := range []struct {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/calib"
 	"github.com/seed-3c7e7623/camd/capture/pattern"
+	"github.com/seed-3c7e7623/camd/cudabuf/driver"
 	zenoh "github.com/seed-3c7e7623/camd/zenoh/config"
 	"github.com/seed-3c7e7623/camd/zenoh/link"
 )
@@ -22,7 +23,7 @@ const keyCameraInfo = "camera_info"
 // Each problem has the place of the setting and, in its text, that in the file.
 func (c *Config) CheckFiles() error {
 	r := &report{lines: c.lines}
-	c.checkCUDA(r)
+	c.checkCUDA(r, driver.ErrFile)
 	c.checkZenoh(r)
 	for _, s := range c.Settings {
 		name, key, ok := splitCamera(s.Key)
