@@ -6,6 +6,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"strconv"
 
@@ -76,6 +77,9 @@ func (c *Config) checkCUDA(r *report, accept error) {
 	path := c.CUDA.Library.name()
 	if path == "" || c.CUDA.Enabled == EnabledNo || filepath.Base(path) == path {
 		return // a bare name is the loader's to find
+	}
+	if info, err := os.Stat(path); err == nil && info.IsDir() && accept != nil {
+		return // a driver may be put there later
 	}
 	if err := driver.Check(path); err != nil && (accept == nil || !errors.Is(err, accept)) {
 		r.add(c.origin(keyCUDALibrary), "%s: %s", keyCUDALibrary, err)
