@@ -374,8 +374,8 @@ static int broken(const char *dir, const char *stream, const char *library, bool
 	camd_frame own = f;
 	int status = camd_release_on(sub, &f, queue);
 	MUST(status == CAMD_OK || (lost && status == CAMD_GPU));
-	while (lost && (status = camd_next(sub, &f, 100)) != CAMD_GPU) {
-		MUST(status == CAMD_OK || status == CAMD_TIMEOUT || status == CAMD_BUSY);
+	for (int i = 0; lost && (status = camd_next(sub, &f, 100)) != CAMD_GPU; i++) {
+		MUST(i < 100 && (status == CAMD_OK || status == CAMD_TIMEOUT || status == CAMD_BUSY));
 		if (status == CAMD_OK)
 			camd_release(sub, &f);
 		else if (status == CAMD_BUSY)
