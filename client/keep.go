@@ -60,7 +60,7 @@ func notBetter(p Path) string {
 	if len(better) == 0 {
 		return ""
 	}
-	return "; not " + negotiate.Summary(better)
+	return "; not " + negotiate.Summary(better) + negotiate.ClientDetails(better)
 }
 
 // keep is the connection's goroutine: it receives, and connects again for as

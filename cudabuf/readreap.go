@@ -170,7 +170,7 @@ func (p *Reaper) close(r *reading) error {
 	p.incoming = append(p.incoming, r)
 	p.mu.Unlock()
 	signal(p.wake)
-	if err != nil {
+	if err != nil && p.isLost() == nil {
 		p.log.Error("frame given back with work on a stream that cannot be waited for", "err", err)
 	}
 	return err

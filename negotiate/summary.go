@@ -19,3 +19,21 @@ func Summary(rejected []Rejected) string {
 	}
 	return b.String()
 }
+
+// OfClient begins the details that a client gave for its own side.
+const OfClient = "the client: "
+
+// ClientDetails is what a client said of its own side, in parentheses after a
+// space; "" if it said nothing.
+func ClientDetails(rejected []Rejected) string {
+	var all []string
+	for _, r := range rejected {
+		if strings.HasPrefix(r.Detail, OfClient) {
+			all = append(all, r.Detail)
+		}
+	}
+	if all == nil {
+		return ""
+	}
+	return " (" + strings.Join(all, "; ") + ")"
+}

@@ -253,6 +253,9 @@ func (d *Device) Close() error {
 	if e == nil {
 		return nil
 	}
+	if lost := e.failed(); errors.Is(lost, driver.ErrTimeout) {
+		return lost // nothing that the driver is asked comes back for sure
+	}
 	err := e.do(func() error {
 		errs := []error{e.submit.DestroyStream(e.side)}
 		for _, s := range e.streams {

@@ -92,6 +92,9 @@ func helper(ctx context.Context, r *helperResult) (err error) {
 			return nil
 		}
 		sub = s
+		if os.Getenv(afterwardsVariable) != "" {
+			return errors.Join(goOn(ctx, r, dev, s), notLost(s.Close()))
+		}
 		take = func() (client.Frame, func([]byte) (int, error), func(), error) {
 			f, err := s.Next(ctx)
 			if err == nil && os.Getenv(writeVariable) != "" {
@@ -176,6 +179,12 @@ func TestFallBack(t *testing.T) {
 		"no import": {
 			options: sim.Options{Profile: "two-gpus", Fail: "cuMemImportFromShareableHandle:0:999"}, want: negotiate.ReasonGPUError,
 		},
+		"the context hangs": {
+			options: sim.Options{Profile: "two-gpus", Fail: "cuDevicePrimaryCtxRetain:1:-60"}, want: negotiate.ReasonGPUTimeout,
+		},
+		"mapping hangs": {
+			options: sim.Options{Profile: "two-gpus", Fail: "cuMemMap:1:-60"}, want: negotiate.ReasonGPUTimeout,
+		},
 		"lost at the first copy": {
 			options: sim.Options{Profile: "two-gpus", Fail: "op:1:719"}, want: negotiate.ReasonGPULost,
 		},
@@ -191,6 +200,9 @@ func TestFallBack(t *testing.T) {
 			env, _ := sim.Env(t, tc.options)
 			env = append([]string{EnvLibrary + "=" + library, helperVariable + "=" + d.dir}, append(env, tc.env...)...)
 			r := run(t, d, env)
+			if tc.want == negotiate.ReasonGPUTimeout {
+				excepted = append(excepted, r.PID)
+			}
 			if tc.want == "" {
 				if r.Path.Backend != cuda || r.Path.GPU != sim.UUID(1) || r.Path.GPUName == "" || len(r.Path.Rejected) != 0 {
 					t.Errorf("path %+v", r.Path)
@@ -233,7 +245,7 @@ func TestRequired(t *testing.T) {
 	}
 }
 
-// run runs the helper and gives it a frame, if it subscribes.
+// run runs the helper and gives it a frame each time that it subscribes.
 func run(t *testing.T, d *daemon, env []string) (r helperResult) {
 	t.Helper()
 	cmd := exec.CommandContext(bounded(t), os.Args[0], "-test.run=^$")
@@ -247,11 +259,13 @@ func run(t *testing.T, d *daemon, env []string) (r helperResult) {
 	over := make(chan error, 1)
 	go func() { over <- cmd.Wait() }()
 	var err error
-	select {
-	case <-d.begun:
-		d.publish()
-		err = <-over
-	case err = <-over:
+	for running := true; running; {
+		select {
+		case <-d.begun:
+			d.publish()
+		case err = <-over:
+			running = false
+		}
 	}
 	if err != nil {
 		t.Fatalf("helper: %v", err)

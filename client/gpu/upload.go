@@ -240,7 +240,7 @@ func (j *job) doRead() (err error) {
 }
 
 // readLimit is how long a copy to the host may take, with what else the GPU does.
-const readLimit = 10 * time.Second
+const readLimit = cudabuf.CallLimit
 
 // await waits until what is read back is there.
 func (j *job) await() error {

@@ -126,7 +126,7 @@ func pathText(stream string, path client.Path, info negotiate.StreamInfo) string
 	}
 	fmt.Fprintf(&b, ", %v", info.Geometry)
 	if better := negotiate.Better(path.Rejected, path.Backend); len(better) > 0 {
-		b.WriteString("; not " + negotiate.Summary(better))
+		b.WriteString("; not " + negotiate.Summary(better) + negotiate.ClientDetails(better))
 	}
 	return b.String()
 }
@@ -153,9 +153,10 @@ func (n *notes) event(stream string, e client.Event) {
 	defer n.mu.Unlock()
 	switch e.Kind {
 	case client.EventConnected:
-		if n.path == "" {
+		if n.path == "" || n.path == e.Text {
 			return
 		}
+		n.path = e.Text // of which the first frame says nothing more
 	case client.EventDisconnected, client.EventEnded:
 		n.lost = e.Text
 	case client.EventPathChanged:
