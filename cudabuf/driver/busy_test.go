@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/cudabuf/driver/sim"
 	"github.com/seed-3c7e7623/camd/internal/alone"
+	"github.com/seed-3c7e7623/camd/internal/dl"
 )
 
 // A call that hangs can be seen, by whose it is and as what, and keeps no
@@ -19,6 +20,9 @@ func TestBusy(t *testing.T) {
 		return
 	}
 	dir := sim.Setenv(t, sim.Options{})
+	if !dl.Available {
+		t.Skip("built without libraries")
+	}
 	d, err := Open(sim.Build(t))
 	if err != nil {
 		t.Fatal(err)
