@@ -16,13 +16,13 @@ import (
 // A call that hangs can be seen, by whose it is and as what, and keeps no
 // program from being started.
 func TestBusy(t *testing.T) {
+	if !dl.Available {
+		t.Skip("built without libraries")
+	}
 	if !alone.Run(t) {
 		return
 	}
 	dir := sim.Setenv(t, sim.Options{})
-	if !dl.Available {
-		t.Skip("built without libraries")
-	}
 	d, err := Open(sim.Build(t))
 	if err != nil {
 		t.Fatal(err)
