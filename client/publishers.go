@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/seed-3c7e7623/camd/negotiate"
 	"github.com/seed-3c7e7623/camd/ros2/graph"
@@ -16,6 +17,10 @@ import (
 // maxPublishers bounds the publishers of one topic that are remembered: anybody
 // can declare tokens.
 const maxPublishers = 256
+
+// partFor is how long after the end of a link a publisher that vanishes did so
+// with it: its tokens go one by one.
+const partFor = time.Second
 
 // errAgain ends a route that is replaced by a better one: nothing is lost.
 var errAgain = errors.New("published otherwise")
@@ -96,6 +101,9 @@ func (r *topicRoute) learn(publishers []graph.Entity) {
 	s := r.sub
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if r.direct && !direct {
+		r.parted, r.partAt = r.via, time.Now()
+	}
 	r.via, r.direct = *l, direct
 	r.path.Router = linkAt(l)
 	if s.topic == r {
@@ -195,6 +203,8 @@ func (r *topicRoute) why(now *others, lost error, anyMore string) error {
 	l, direct := now.via(r.via.Remote.String())
 	cut := l == nil || r.direct && !direct
 	switch {
+	case !cut && !r.direct && time.Since(r.partAt) < partFor:
+		return fmt.Errorf("connection to %s lost", linkName(&r.parted))
 	case !cut && r.recall.left:
 		return fmt.Errorf("no publisher of %s is known%s: there are more than %d, and some were left out", r.target.topic, anyMore, maxPublishers)
 	case !cut:

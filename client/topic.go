@@ -45,6 +45,8 @@ type topicRoute struct {
 	known   bool
 	via     zenoh.Link // by which the frames come
 	direct  bool       // it is that to the publisher
+	parted  zenoh.Link // the direct one before, that ended
+	partAt  time.Time  // when that was seen
 	info    negotiate.StreamInfo
 	epoch   uint64
 	events  []Event             // for run to tell

@@ -63,7 +63,10 @@ func rules(t testing.TB, allowed ...string) {
 	before := len(sim.Reports(t, simDir))
 	t.Cleanup(func() {
 		for _, r := range sim.Reports(t, simDir)[before:] {
-			if !slices.Contains(allowed, r.Rule) {
+			// One whose driver hangs can give nothing back, and says so where its
+			// C library runs exit handlers.
+			left := r.Rule == "S38" && slices.Contains(excepted, r.PID)
+			if !left && !slices.Contains(allowed, r.Rule) {
 				t.Errorf("rule broken: %v", r)
 			}
 		}
