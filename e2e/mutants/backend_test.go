@@ -68,7 +68,7 @@ var backendMutants = []mutant{
 	},
 	{
 		what: "the last one waits until the GPU has everything back", file: "backend/cuda/backend.go", pkg: "backend/cuda", test: "TestNothingWithoutSubscribers",
-		from: "\tcase <-up.done:\n", to: "\tdefault:\n",
+		from: "\tcase <-up.done:\n\tcase <-t.C:", to: "\tdefault:\n\tcase <-t.C:",
 	},
 	{
 		what: "users that are not listed get no device memory", file: "backend/cuda/engine.go", pkg: "backend/cuda", test: "TestUsers",

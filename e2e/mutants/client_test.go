@@ -83,7 +83,7 @@ var clientMutants = []mutant{
 	},
 	{
 		what: "memory is mapped for reading only", file: "client/gpu/importer.go", pkg: "client/gpu", test: "TestFramesAreReadOnly",
-		from: "out.memory, err = cudabuf.Import(e.submit, fd, m.Bytes, false)", to: "out.memory, err = cudabuf.Import(e.submit, fd, m.Bytes, true)",
+		from: "cudabuf.Import(e.submit, own, bytes, false)", to: "cudabuf.Import(e.submit, own, bytes, true)",
 	},
 	{
 		what: "the probe's copy is waited for", file: "client/gpu/importer.go", pkg: "client/gpu", test: "TestOnDevice",
@@ -103,11 +103,11 @@ var clientMutants = []mutant{
 	},
 	{
 		what: "a device that is used is not closed", file: "client/gpu/device.go", pkg: "client/gpu", test: "TestMisuse",
-		from: "if d.subs > 0 || d.mapped+len(d.rings) > 0 {", to: "if false {",
+		from: "(d.subs > 0 || d.mapped+len(d.rings) > 0) {", to: "false {",
 	},
 	{
 		what: "a device is not closed below memory that is mapped", file: "client/gpu/device.go", pkg: "client/gpu", test: "TestCloseBelowPlainSubscriptions",
-		from: "if d.subs > 0 || d.mapped+len(d.rings) > 0 {", to: "if d.subs > 0 {",
+		from: "(d.subs > 0 || d.mapped+len(d.rings) > 0) {", to: "d.subs > 0 {",
 	},
 	{
 		what: "a subscription is closed once", file: "client/gpu/subscription.go", pkg: "client/gpu", test: "TestCloseAtOnce",
@@ -115,7 +115,7 @@ var clientMutants = []mutant{
 	},
 	{
 		what: "a GPU that was lost is not used on", file: "client/gpu/importer.go", pkg: "client/gpu", test: "TestHelloOfLostGPU",
-		from: "h.DeviceReason, h.DeviceDetail = negotiate.ReasonGPULost, err.Error()\n\t\t\treturn", to: "_ = err",
+		from: "h.DeviceReason, h.DeviceDetail = reasonOf(err), err.Error()\n\t\treturn\n", to: "_ = err\n",
 	},
 }
 

@@ -47,7 +47,7 @@ var cudabufMutants = []mutant{
 	},
 	{
 		what: "the descriptor of the memory is closed", file: "cudabuf/ring.go", pkg: "cudabuf", test: "TestRingMemory",
-		from: "errs = append(errs, unix.Close(r.fd))\n", to: "",
+		from: "errs = append(errs, unix.Close(fd))\n", to: "",
 	},
 	{
 		what: "the descriptor stays with this process", file: "cudabuf/ring.go", pkg: "cudabuf", test: "TestRingMemory",

@@ -152,11 +152,22 @@ def flood(s, c):
 def alive(s, c):
     """Tells of tokens as they come and go."""
 
+    lock, early, ready = threading.Lock(), [], False
+
     def token(x):
-        say(ev="token", key=str(x.key_expr), alive=x.kind == zenoh.SampleKind.PUT)
+        e = {"ev": "token", "key": str(x.key_expr), "alive": x.kind == zenoh.SampleKind.PUT}
+        with lock:
+            if ready:
+                say(**e)
+            else:
+                early.append(e)
 
     declared[c["name"]] = s.liveliness().declare_subscriber(c["key"], token, history=True)
-    say(ev="declared")
+    with lock:  # what is there already may come before this
+        say(ev="declared")
+        for e in early:
+            say(**e)
+        ready = True
 
 
 def hostile(s, c):
