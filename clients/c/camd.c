@@ -2728,8 +2728,12 @@ int camd_release_on(camd_sub *sub, camd_frame *frame, void *cuda)
 		}
 		leave(sub);
 	}
-	if (code != CU_SUCCESS)
-		return fail_gpu(sub, call, code);
+	if (code != CU_SUCCESS) {
+		code = fail_gpu(sub, call, code);
+		if (sub->stuck) /* a lost GPU: nothing comes by it any more */
+			sub->status = code;
+		return code;
+	}
 	frame->lease = 0;
 	l->state = SLOT_PENDING;
 	sub->stats.held--;

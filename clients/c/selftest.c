@@ -374,6 +374,8 @@ static int broken(const char *dir, const char *stream, const char *library, bool
 	camd_frame own = f;
 	int status = camd_release_on(sub, &f, queue);
 	MUST(status == CAMD_OK || (lost && status == CAMD_GPU));
+	if (status == CAMD_GPU) /* nothing comes by a lost GPU, whichever call met the loss */
+		MUST(camd_next(sub, &own, 0) == CAMD_GPU);
 	for (int i = 0; lost && (status = camd_next(sub, &f, 100)) != CAMD_GPU; i++) {
 		MUST(i < 100 && (status == CAMD_OK || status == CAMD_TIMEOUT || status == CAMD_BUSY));
 		if (status == CAMD_OK)
