@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 
 	"golang.org/x/sys/unix"
 
@@ -139,7 +140,8 @@ func handshakeError(stream, dir string, err error) error {
 func (cn *connection) step(o *options, stream string, m *negotiate.Message, files negotiate.Files) (bool, error) {
 	switch m.Type {
 	case negotiate.TypeReject:
-		if m.Reject.Reason == negotiate.ReasonNotReady {
+		// Also where a path comes back at once: the camera changes its format.
+		if m.Reject.Reason == negotiate.ReasonNotReady || slices.ContainsFunc(m.Reject.Rejected, notReadyYet) {
 			return false, fmt.Errorf("%w: %s", errNotReady, m.Reject.Text)
 		}
 		return false, refused(stream, cn.dir, m.Reject)
@@ -170,6 +172,8 @@ func (cn *connection) step(o *options, stream string, m *negotiate.Message, file
 	}
 	return false, nil
 }
+
+func notReadyYet(r negotiate.Rejected) bool { return r.Reason == negotiate.ReasonNotReady }
 
 // isPipe tells a pipe, which camd makes of sockets, from what would wake us all
 // the time, or never.
