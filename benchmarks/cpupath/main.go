@@ -14,6 +14,7 @@ import (
 	"os/signal"
 	"runtime"
 	"runtime/pprof"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -28,7 +29,7 @@ func main() {
 	// Children die with the thread that started them.
 	runtime.LockOSThread()
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C kills
+	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) }) // a second Ctrl-C kills, timeout(1) signals twice
 	if len(os.Args) == 3 && os.Args[1] == childWord {
 		os.Exit(childMain(ctx, os.Args[2]))
 	}

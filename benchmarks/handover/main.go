@@ -12,6 +12,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime/debug"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -24,7 +25,7 @@ func main() {
 	// measured. It is done between blocks instead.
 	debug.SetGCPercent(-1)
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C kills
+	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) }) // a second Ctrl-C kills, timeout(1) signals twice
 	os.Exit(command(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 

@@ -29,7 +29,7 @@ func main() {
 	// Programs of cells die with the thread that started them.
 	runtime.LockOSThread()
 	ctx, stop := signal.NotifyContext(context.Background(), unix.SIGINT, unix.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C kills
+	context.AfterFunc(ctx, func() { time.AfterFunc(time.Second, stop) }) // a second Ctrl-C kills, timeout(1) signals twice
 	if len(os.Args) > 1 && os.Args[1] == programWord {
 		if err := serve(ctx, os.Args[2:]); err != nil {
 			fmt.Fprintln(os.Stderr, err)

@@ -59,7 +59,7 @@ static void stop(int signal)
 		_exit(stopped ? 0 : EXIT_NOTHING);
 	}
 	if (stopped)
-		_exit(0);
+		return; /* timeout(1) signals a process and its group, which is one order to end */
 	stopped = 1;
 	end_in(STOP_MS);
 }

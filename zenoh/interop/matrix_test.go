@@ -113,8 +113,7 @@ func received(t *testing.T, n *node, s *zenoh.Session) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	n.tell(command{"op": "pub", "name": "b", "key": "short/back"})
-	n.both(func(e event) bool { return e.Ev == "declared" }, func(e event) bool { return e.Ev == "matching" && e.Matching })
+	n.publisher("b", "short/back")
 	n.do(command{"op": "pubput", "name": "b", "text": "back"}, "put")
 	if got, err := sub.Receive(ctx(t)); err != nil || string(got.Payload) != "back" {
 		t.Errorf("received %q, %v", got.Payload, err)
@@ -151,8 +150,7 @@ func TestGossipOfOurs(t *testing.T) {
 				t.Errorf("the node sees %+v of who has left", e)
 			}
 			two.do(command{"op": "sub", "name": "s", "key": "still/*"}, "declared")
-			one.tell(command{"op": "pub", "name": "p", "key": "still/here"})
-			one.both(func(e event) bool { return e.Ev == "declared" }, func(e event) bool { return e.Ev == "matching" && e.Matching })
+			one.publisher("p", "still/here")
 			one.do(command{"op": "pubput", "name": "p", "text": "hello"}, "put")
 			if e := two.want("sample"); e.Text != "hello" {
 				t.Errorf("received %+v", e)

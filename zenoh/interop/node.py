@@ -150,27 +150,15 @@ def publisher(s, c):
         o["reliability"] = getattr(zenoh.Reliability, c["reliability"])
     if "destination" in c:
         o["allowed_destination"] = getattr(zenoh.Locality, c["destination"])
-    p = s.declare_publisher(c["key"], **o)
-    if c.get("matching", True) and hasattr(p, "declare_matching_listener"):
-        m = Matching()
-        declared[c["name"] + "#"] = p.declare_matching_listener(lambda x: m.changed(lambda: bool(x.matching)))
-        m.changed(lambda: bool(p.matching_status.matching))  # it may have changed before there was a listener
-    return p
+    return s.declare_publisher(c["key"], **o)
 
 
-class Matching:
-    """Tells each change of it once."""
-
-    def __init__(self):
-        self.lock = threading.Lock()
-        self.now = False
-
-    def changed(self, to):
-        with self.lock:
-            now = to()
-            if now != self.now:
-                self.now = now
-                say(ev="matching", matching=now)
+def match(p, wanted):
+    """Waits until the publisher has a subscriber, or none. Asks: the listener of
+    1.5 can miss a change just after it was declared."""
+    while p.matching_status.matching != wanted:
+        time.sleep(0.02)
+    say(ev="matches")
 
 
 def advanced(s, c):
@@ -259,6 +247,8 @@ def run(s, c):
     elif op == "pub":
         declared[c["name"]] = publisher(s, c)
         say(ev="declared")
+    elif op == "match":
+        match(declared[c["name"]], c["matching"])
     elif op == "pubput":
         declared[c["name"]].put(payload(c))
         say(ev="put")

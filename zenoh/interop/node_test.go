@@ -35,7 +35,7 @@ const patience = 40 * time.Second
 type event struct {
 	Ev, Key, Kind, Encoding, Priority, Congestion, Timestamp string
 	Attachment, Text, SHA256, Parameters, ZID                string
-	Express, Matching                                        bool
+	Express                                                  bool
 	Len, Count                                               int
 	Micros                                                   float64
 	Peers, Routers                                           []string
@@ -158,6 +158,19 @@ func (n *node) do(c command, ev string) event {
 	n.t.Helper()
 	n.tell(c)
 	return n.want(ev)
+}
+
+// publisher declares one and waits until it has a subscriber.
+func (n *node) publisher(name, key string) {
+	n.t.Helper()
+	n.do(command{"op": "pub", "name": name, "key": key}, "declared")
+	n.matching(name, true)
+}
+
+// matching waits until the publisher has a subscriber, or none.
+func (n *node) matching(name string, want bool) {
+	n.t.Helper()
+	n.do(command{"op": "match", "name": name, "matching": want}, "matches")
 }
 
 // port returns one that is free, and that no connection gets by chance before it

@@ -48,7 +48,7 @@ func TestLocality(t *testing.T) {
 			}
 		}
 		for i, d := range []string{"SESSION_LOCAL", "REMOTE", "ANY", "ANY"} {
-			n.do(command{"op": "pub", "name": d, "key": fmt.Sprint("loc/node/", i), "destination": d, "matching": false}, "declared")
+			n.do(command{"op": "pub", "name": d, "key": fmt.Sprint("loc/node/", i), "destination": d}, "declared")
 			n.do(command{"op": "pubput", "name": d, "text": "x"}, "put")
 		}
 		wants := [][]string{
@@ -96,7 +96,7 @@ func TestReliability(t *testing.T) {
 			}
 			n.do(command{
 				"op": "pub", "name": key, "key": "rel/" + key, "reliability": key, "priority": priority, "congestion": congestion,
-				"express": want.Express, "matching": false,
+				"express": want.Express,
 			}, "declared")
 			n.do(command{"op": "pubput", "name": key, "text": "x"}, "put")
 			if got, err := sub.Receive(ctx(t)); err != nil || got.QoS != want {

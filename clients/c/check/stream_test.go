@@ -144,6 +144,25 @@ func TestDaemonKilled(t *testing.T) {
 	}
 }
 
+// Signals that follow the first are the same order to end: timeout(1) sends two
+// at once. The example still says what it saw.
+func TestSignalledTwice(t *testing.T) {
+	dir := newDir(t)
+	startDaemon(t, nil, dir, "--camera", "test=pattern,96x64@100")
+	for range 20 {
+		p := startReader(t, nil, dir, "--print")
+		await(t, "frames", func() bool { return len(p.frames()) > 0 })
+		p.signal(syscall.SIGTERM)
+		await(t, "the end", func() bool {
+			_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended meanwhile
+			return p.ended()
+		})
+		if code, s := p.wait(), p.summary(); code != 0 || s.frames == 0 {
+			t.Fatalf("exit code %d, %+v", code, s)
+		}
+	}
+}
+
 // An evicted program learns it, sees that its frame was overwritten, and the
 // daemon hears of its end only when it holds nothing any more.
 func TestEviction(t *testing.T) {
