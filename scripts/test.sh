@@ -52,7 +52,8 @@ stage_setup() { sh scripts/setup.sh; }
 stage_download() {
 	go list -deps -test ./... >/dev/null
 	go list -modfile=tools/go.mod -deps tool >/dev/null
-	go -C benchmarks/plot list -deps -test ./... >/dev/null
+	local m
+	for m in benchmarks/plot adapters/*/; do go -C "$m" list -deps -test ./... >/dev/null; done
 }
 
 stage_fmt() {
@@ -112,6 +113,12 @@ stage_plot() (
 	go test -count=1 -timeout 100s ./...
 )
 
+# Each library of others in a module of its own, which sets itself up.
+stage_adapters() {
+	local m
+	for m in adapters/*/; do make --no-print-directory -C "$m" test; done
+}
+
 stage_e2e() { go test -count=1 -timeout 680s $(go list ./e2e/... | grep -v '/e2e/vm'); }
 
 # Real camera drivers in a virtual machine. What runs inside of it has a tag.
@@ -136,6 +143,7 @@ stages=(
 	"plot 200"
 	"e2e 700"
 	"vm 600"
+	"adapters 900"
 )
 
 if [ "${1:-}" = --inside ]; then
