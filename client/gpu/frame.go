@@ -79,6 +79,25 @@ func (f Frame) lock() (*held, error) {
 	return f.h, nil
 }
 
+// Subscription is the one that the frame came from, nil for the zero Frame.
+func (f Frame) Subscription() *Subscription {
+	if f.h == nil {
+		return nil
+	}
+	return f.h.sub
+}
+
+// Released reports whether the program has given the frame back: nothing may use
+// its memory any more but work that was queued before on a stream that was named.
+func (f Frame) Released() bool {
+	h, err := f.lock()
+	if err != nil {
+		return true
+	}
+	h.mu.Unlock()
+	return false
+}
+
 // OnDevice says where the frame is in memory of the GPU and that work of s is
 // going to read it. A frame that came by cuda is there; any other one is
 // uploaded the first time, and s waits for that. Work must only be queued on s

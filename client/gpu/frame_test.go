@@ -271,7 +271,13 @@ func TestMisuse(t *testing.T) {
 		if _, err := f.OnDevice(stream); err != nil {
 			t.Fatal(err)
 		}
+		if f.Released() || f.Subscription() != s {
+			t.Error("a frame that is held says that it is released, or of another subscription")
+		}
 		released(t, f)
+		if !f.Released() || !(Frame{}).Released() || (Frame{}).Subscription() != nil {
+			t.Error("a frame that was released, or none, says that it is held")
+		}
 		if err := f.Release(); !errors.Is(err, ErrReleased) {
 			t.Errorf("second Release: %v", err)
 		}

@@ -175,6 +175,18 @@ API cuStreamDestroy_v2(CUstream h) {
 	return s ? leave() : no_stream(h);
 }
 
+API cuStreamGetCtx(CUstream h, CUcontext *out) {
+	CALL(NEED_CONTEXT);
+	if (!out)
+		return INVALID_VALUE;
+	lock();
+	struct stream *s = stream_get(h);
+	if (s)
+		*out = (CUcontext)s->context;
+	unlock();
+	return s ? leave() : no_stream(h);
+}
+
 static struct stream *null_stream[MAX_DEVICES];
 
 // target is the stream that a call means, the default stream included.
