@@ -17,6 +17,6 @@ Exit codes: 0 stopped by a signal, or every camera came to its end; 1 failed;
 2 wrong command line; 3 wrong configuration; 4 device or camd not found;
 5 not permitted.`,
 	}
-	root.AddCommand(newCamdRun(), newCamdCheck(), newCamdExplain(), newCamdDevices(hostDevices()), newCamdFormats(hostDevices()), newCamdStatus(), NewVersionCommand("camd"))
+	root.AddCommand(newCamdRun(), newCamdCheck(), newCamdExplain(), newCamdDevices(hostDevices()), newCamdFormats(hostDevices()), newCamdStatus(), NewVersionCommand("camd"), NewManCommand("camd"))
 	return root
 }

@@ -27,6 +27,6 @@ permitted; 6 no frame for --timeout.`,
 	root.AddCommand(newList(w), newInfo(w))
 	root.AddCommand(streaming...)
 	root.AddCommand(newSweep(w), newSweepPart(), newCompare())
-	root.AddCommand(NewVersionCommand("camsub"))
+	root.AddCommand(NewVersionCommand("camsub"), NewManCommand("camsub"))
 	return root
 }
