@@ -2866,3 +2866,72 @@ const char *camd_strerror(int status)
 	}
 	return "unknown status";
 }
+
+/* ---- The structures of camd.h, for those who cannot read it ---- */
+
+#define MEMBER(type, name) {#type "." #name, offsetof(type, name), sizeof(((type *)0)->name)}
+#define WHOLE(type) {#type, 0, sizeof(type)}
+
+static const struct {
+	const char *name;
+	size_t offset, bytes;
+} members[] = {
+	MEMBER(camd_options, runtime_dir),
+	MEMBER(camd_options, accept),
+	MEMBER(camd_options, require),
+	MEMBER(camd_options, credit),
+	MEMBER(camd_options, wake),
+	MEMBER(camd_options, timeout_ms),
+	MEMBER(camd_options, name),
+	MEMBER(camd_options, cuda_library),
+	WHOLE(camd_options),
+	MEMBER(camd_plane, offset),
+	MEMBER(camd_plane, step),
+	MEMBER(camd_plane, row_bytes),
+	MEMBER(camd_plane, rows),
+	WHOLE(camd_plane),
+	MEMBER(camd_frame, host),
+	MEMBER(camd_frame, device),
+	MEMBER(camd_frame, bytes),
+	MEMBER(camd_frame, width),
+	MEMBER(camd_frame, height),
+	MEMBER(camd_frame, encoding),
+	MEMBER(camd_frame, bits),
+	MEMBER(camd_frame, big_endian),
+	MEMBER(camd_frame, planes),
+	MEMBER(camd_frame, plane),
+	MEMBER(camd_frame, sequence),
+	MEMBER(camd_frame, driver_sequence),
+	MEMBER(camd_frame, epoch),
+	MEMBER(camd_frame, session),
+	MEMBER(camd_frame, capture_ns),
+	MEMBER(camd_frame, wall_ns),
+	MEMBER(camd_frame, ready_ns),
+	MEMBER(camd_frame, publish_ns),
+	MEMBER(camd_frame, held_ns),
+	MEMBER(camd_frame, clock),
+	MEMBER(camd_frame, flags),
+	MEMBER(camd_frame, lease),
+	WHOLE(camd_frame),
+	MEMBER(camd_stats, taken),
+	MEMBER(camd_stats, missed),
+	MEMBER(camd_stats, stale),
+	MEMBER(camd_stats, kicks),
+	MEMBER(camd_stats, sleeps),
+	MEMBER(camd_stats, reconfigs),
+	MEMBER(camd_stats, held),
+	MEMBER(camd_stats, pending),
+	MEMBER(camd_stats, credit),
+	WHOLE(camd_stats),
+};
+
+const char *camd_layout(int i, size_t *offset, size_t *bytes)
+{
+	if (i < 0 || (size_t)i >= sizeof members / sizeof members[0])
+		return NULL;
+	if (offset != NULL)
+		*offset = members[i].offset;
+	if (bytes != NULL)
+		*bytes = members[i].bytes;
+	return members[i].name;
+}

@@ -232,6 +232,13 @@ void camd_close(camd_sub *sub);
 /* What a return value means. Never null. */
 const char *camd_strerror(int status);
 
+/* Where the members of the structures above lie, for bindings of other languages
+ * that do not read this header: the name of the i-th member ("camd_frame.width"),
+ * and its place and size in bytes, if the pointers are not null. They come in the
+ * order of the header, from camd_options to camd_stats; behind those of each
+ * structure is its own name with 0 and its size. Null: there is no such member. */
+const char *camd_layout(int i, size_t *offset, size_t *bytes);
+
 #ifdef __cplusplus
 }
 #endif

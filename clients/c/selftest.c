@@ -57,6 +57,16 @@ static int layout(void)
 	return 0;
 }
 
+/* What camd_layout says, a member a line. */
+static int members_table(void)
+{
+	size_t offset, bytes;
+	const char *name;
+	for (int i = 0; (name = camd_layout(i, &offset, &bytes)) != NULL; i++)
+		printf("%s %zu %zu\n", name, offset, bytes);
+	return camd_layout(-1, NULL, NULL) != NULL || camd_layout(0, NULL, NULL) == NULL;
+}
+
 /* For each encoding: name, size, bits, and the planes of odd pictures. */
 static int geometry_table(void)
 {
@@ -403,6 +413,8 @@ int main(int argc, char **argv)
 	const char *what = argc > 1 ? argv[1] : "";
 	if (strcmp(what, "layout") == 0)
 		return layout();
+	if (strcmp(what, "members") == 0)
+		return members_table();
 	if (strcmp(what, "geometry") == 0)
 		return geometry_table();
 	if (strcmp(what, "parse") == 0)
@@ -423,6 +435,6 @@ int main(int argc, char **argv)
 		return broken(argv[2], argv[3], argv[4], false);
 	if (strcmp(what, "lost") == 0 && argc == 5)
 		return broken(argv[2], argv[3], argv[4], true);
-	fprintf(stderr, "usage: selftest layout|geometry|parse|hash|reasons|last-words|(misuse|evicted) DIR STREAM|(device|hung|lost) DIR STREAM LIBRARY\n");
+	fprintf(stderr, "usage: selftest layout|members|geometry|parse|hash|reasons|last-words|(misuse|evicted) DIR STREAM|(device|hung|lost) DIR STREAM LIBRARY\n");
 	return 2;
 }
