@@ -115,7 +115,10 @@ type Stamp struct {
 	// their way into the slot (host_copies); 0 where the device or the kernel
 	// wrote them in place.
 	CopiedBytes int
-	Flags       frame.Flags
+	// Copies is how often user-space code copied the frame; 0 = once if CopiedBytes
+	// says that it did, else never.
+	Copies int
+	Flags  frame.Flags
 }
 
 // DropReason is why frames were lost before they were published.

@@ -259,7 +259,7 @@ func (s *Streams) acquire(w capture.Writer) (*capture.Slot, error) {
 // with nothing left for each to fill in by itself: subscribers find what belongs
 // together by their times.
 func (s *Streams) Publish(st capture.Stamp) {
-	came := st.CopiedBytes
+	came, copies := st.CopiedBytes, st.Copies
 	now, wall := linux.Now()
 	st.PublishNanos = now
 	if st.CaptureNanos == 0 {
@@ -271,11 +271,14 @@ func (s *Streams) Publish(st capture.Stamp) {
 	if slot := s.packedSlot; slot != nil {
 		s.packedSlot = nil
 		st.Bytes, st.CopiedBytes = s.bytes, came+s.copied
+		if copies > 0 && s.copied > 0 {
+			st.Copies = copies + 1
+		}
 		s.compressed.Commit(slot, st)
 	}
 	if slot := s.pictureSlot; slot != nil {
 		s.pictureSlot = nil
-		st.Bytes, st.CopiedBytes = 0, 0
+		st.Bytes, st.CopiedBytes, st.Copies = 0, 0, 0
 		if s.decoder.Backend() == jpeg.Go { // it decodes into memory of its own
 			st.CopiedBytes = len(slot.Data)
 		}

@@ -174,7 +174,7 @@ func TestWorkOnDemand(t *testing.T) {
 				if err := s.Take(packets[i]); err != nil {
 					t.Fatal(err)
 				}
-				s.Publish(capture.Stamp{DriverSequence: uint64(i), CaptureNanos: int64(i) + 1, Flags: frame.Replayed})
+				s.Publish(capture.Stamp{DriverSequence: uint64(i), CaptureNanos: int64(i) + 1, Copies: 1, Flags: frame.Replayed})
 			}
 			if n := s.Counts(); n.Decoded != c.decoded || n.Copied != c.copied {
 				t.Errorf("%+v, want %d decoded and %d copied", n, c.decoded, c.copied)
@@ -184,13 +184,13 @@ func TestWorkOnDemand(t *testing.T) {
 			}
 			for i, f := range all["color/jpeg"].frames {
 				st := all["color/jpeg"].stamps[i]
-				if !bytes.Equal(f, packets[i]) || st.CopiedBytes != len(f) || st.DriverSequence != uint64(i) || st.Flags != frame.Replayed {
+				if !bytes.Equal(f, packets[i]) || st.CopiedBytes != len(f) || st.Copies != 2 || st.DriverSequence != uint64(i) || st.Flags != frame.Replayed {
 					t.Errorf("compressed frame %d: %d bytes, want %d; %+v", i, len(f), len(packets[i]), st)
 				}
 			}
 			for i, f := range all["color"].frames {
 				st := all["color"].stamps[i]
-				if !bytes.Equal(f, decoded(t, packets[i], frame.BGR8, 64, 48)) || st.DriverSequence != uint64(i) || st.CaptureNanos != int64(i)+1 {
+				if !bytes.Equal(f, decoded(t, packets[i], frame.BGR8, 64, 48)) || st.Copies != 0 || st.DriverSequence != uint64(i) || st.CaptureNanos != int64(i)+1 {
 					t.Errorf("picture %d is not what the decoder makes; %+v", i, st)
 				}
 			}

@@ -11,7 +11,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/seed-3c7e7623/camd/capture"
-	"github.com/seed-3c7e7623/camd/internal/config"
 	"github.com/seed-3c7e7623/camd/internal/daemon"
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
@@ -62,7 +61,7 @@ required (the daemon ends if the camera is missing; true for a single one).`,
 		if err != nil {
 			return err
 		}
-		network, err := networkOf(cfg)
+		network, err := cfg.Network()
 		if err != nil {
 			return err
 		}
@@ -74,22 +73,6 @@ required (the daemon ends if the camera is missing; true for a single one).`,
 		return d.Run(cmd.Context())
 	}
 	return cmd
-}
-
-// networkOf is how streams are published over Zenoh; nil if they are not.
-func networkOf(cfg *config.Config) (*daemon.Network, error) {
-	if cfg.Zenoh.Enabled == config.EnabledNo || !cfg.ROS2.Enabled {
-		return nil, nil
-	}
-	session, err := cfg.Session()
-	if err != nil {
-		return nil, err
-	}
-	return &daemon.Network{
-		Zenoh: session, Expected: cfg.Zenoh.Enabled == config.EnabledYes,
-		Domain: int(cfg.ROS2.Domain), Namespace: string(cfg.ROS2.Namespace), Enclave: string(cfg.ROS2.Enclave),
-		Diagnostics: bool(cfg.ROS2.Diagnostics), AnyHash: bool(cfg.ROS2.AnyHash), Access: cfg.Zenoh.Access.Daemon(),
-	}, nil
 }
 
 // defaultCamera is the first camera of the host, else the pattern.

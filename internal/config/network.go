@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/seed-3c7e7623/camd/internal/daemon"
 	"github.com/seed-3c7e7623/camd/ros2/graph"
 	session "github.com/seed-3c7e7623/camd/zenoh"
 	zenoh "github.com/seed-3c7e7623/camd/zenoh/config"
@@ -119,6 +120,23 @@ func (c *Config) Session() (*zenoh.Config, error) {
 		c.session = s
 	}
 	return c.session, nil
+}
+
+// Network is how streams are published over Zenoh; nil if they are not. It fails
+// with the errors of Session.
+func (c *Config) Network() (*daemon.Network, error) {
+	if c.Zenoh.Enabled == EnabledNo || !c.ROS2.Enabled {
+		return nil, nil
+	}
+	session, err := c.Session()
+	if err != nil {
+		return nil, err
+	}
+	return &daemon.Network{
+		Zenoh: session, Expected: c.Zenoh.Enabled == EnabledYes,
+		Domain: int(c.ROS2.Domain), Namespace: string(c.ROS2.Namespace), Enclave: string(c.ROS2.Enclave),
+		Diagnostics: bool(c.ROS2.Diagnostics), AnyHash: bool(c.ROS2.AnyHash), Access: c.Zenoh.Access.Daemon(),
+	}, nil
 }
 
 // ROS2 is how camd appears to ROS 2.

@@ -344,7 +344,7 @@ func TestDownscaledStream(t *testing.T) {
 		}
 	}
 	for i := range 20 {
-		source.feed(capture.Stamp{DriverSequence: uint64(100 + i), CopiedBytes: i % 2})
+		source.feed(capture.Stamp{DriverSequence: uint64(100 + i), CopiedBytes: i % 2, Copies: 2 * (i % 2)})
 		fr := next(t, s)
 		if got := fr.Geometry(); got.Width != 16 || got.Height != 12 || got.Encoding != frame.YUV422YUY2 || len(fr.Data()) < got.Size() {
 			t.Fatalf("%v", got)
@@ -360,8 +360,8 @@ func TestDownscaledStream(t *testing.T) {
 		fr.Release()
 	}
 	st := statusOf(t, d)
-	if st.HostCopies != 1.5 || st.Published != 20 {
-		t.Errorf("%.2f copies of %d frames, want 1.50: every other one was copied before", st.HostCopies, st.Published)
+	if st.HostCopies != 2 || st.Published != 20 {
+		t.Errorf("%.2f copies of %d frames, want 2.00: every other one was copied twice before", st.HostCopies, st.Published)
 	}
 	if c := s.Info().Color; c != f.Color {
 		t.Errorf("colour %v, want %v", c, f.Color)

@@ -250,10 +250,13 @@ func (w *writer) Commit(slot *capture.Slot, st capture.Stamp) {
 
 // copies is how often the source's code copied a frame.
 func copies(st capture.Stamp) uint64 {
-	if st.CopiedBytes > 0 {
-		return 1
+	switch {
+	case st.CopiedBytes <= 0:
+		return 0
+	case st.Copies > 0:
+		return uint64(st.Copies)
 	}
-	return 0
+	return 1
 }
 
 // publish hands the frame to readers. It was copied so often by user-space code,

@@ -14,13 +14,11 @@ import (
 	"sync"
 	"testing"
 	"time"
-	"unsafe"
-
-	"golang.org/x/sys/unix"
 
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/capture/capturetest"
 	"github.com/seed-3c7e7623/camd/capture/v4l2"
+	"github.com/seed-3c7e7623/camd/e2e/vm/inside"
 	"github.com/seed-3c7e7623/camd/internal/linux"
 )
 
@@ -120,32 +118,14 @@ const (
 	ctrlDisconnect    = 0x00f0f041
 	ctrlErrorFlag     = 0x00f0f042
 	ctrlFatalError    = 0x00f0f046
-	vidiocSetControl  = 0xc008561c
 	vividRed          = 7
 	vividTextNone     = 2
 	vividNoSignalMode = 1
 )
 
-// control sets a control of a camera by another way than the one under test.
-func control(path string, id uint32, value int32) error {
-	fd, err := unix.Open(path, unix.O_RDWR|unix.O_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	defer func() { _ = unix.Close(fd) }()
-	c := struct {
-		id    uint32
-		value int32
-	}{id, value}
-	if _, _, errno := unix.Syscall(unix.SYS_IOCTL, uintptr(fd), vidiocSetControl, uintptr(unsafe.Pointer(&c))); errno != 0 {
-		return errno
-	}
-	return nil
-}
-
 func setControl(t *testing.T, path string, id uint32, value int32) {
 	t.Helper()
-	if err := control(path, id, value); err != nil {
+	if err := inside.Control(path, id, value); err != nil {
 		t.Fatalf("%s: control %#x=%d: %v", path, id, value, err)
 	}
 }

@@ -8,11 +8,9 @@ package guest
 import (
 	"fmt"
 	"os"
-	"path/filepath"
-	"strings"
 	"testing"
 
-	"golang.org/x/sys/unix"
+	"github.com/seed-3c7e7623/camd/e2e/vm/inside"
 )
 
 // The machine's cameras. One loading of vivid makes all of them; their order is
@@ -35,72 +33,8 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(0)
 	}
-	if os.Getpid() != 1 {
+	if !inside.First() {
 		os.Exit(m.Run())
 	}
-	code := 1
-	if err := boot(); err != nil {
-		fmt.Println("boot:", err)
-	} else {
-		code = m.Run()
-	}
-	if code == 0 {
-		report()
-	}
-	unix.Sync()
-	fmt.Println("power off:", unix.Reboot(unix.LINUX_REBOOT_CMD_POWER_OFF))
-}
-
-// report tells QEMU, which then ends (device isa-debug-exit).
-func report() {
-	f, err := os.OpenFile("/dev/port", os.O_WRONLY, 0)
-	if err == nil {
-		_, err = f.WriteAt([]byte{1}, 0xf4)
-	}
-	fmt.Println("reporting success:", err)
-}
-
-func boot() error {
-	for _, m := range []struct{ source, dir, kind string }{
-		{"proc", "/proc", "proc"},
-		{"sysfs", "/sys", "sysfs"},
-		{"devtmpfs", "/dev", "devtmpfs"},
-		{"tmpfs", "/tmp", "tmpfs"},
-		{"tmpfs", "/run", "tmpfs"},
-	} {
-		if err := unix.Mount(m.source, m.dir, m.kind, 0, ""); err != nil {
-			return fmt.Errorf("mounting %s: %w", m.dir, err)
-		}
-	}
-	for k, v := range map[string]string{"PATH": "/bin", "HOME": "/tmp", "TMPDIR": "/tmp"} {
-		if err := os.Setenv(k, v); err != nil {
-			return err
-		}
-	}
-	modules, err := filepath.Glob("/modules/*.ko")
-	if err != nil {
-		return err
-	}
-	for _, path := range modules {
-		param := ""
-		if strings.HasSuffix(path, "-vivid.ko") {
-			param = vividParam
-		}
-		if err := load(path, param); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func load(path, param string) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return err
-	}
-	defer f.Close()
-	if err := unix.FinitModule(int(f.Fd()), param, 0); err != nil {
-		return fmt.Errorf("loading %s: %w", filepath.Base(path), err)
-	}
-	return nil
+	inside.Run(vividParam, m.Run)
 }
