@@ -9,6 +9,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/seed-3c7e7623/camd/frame"
 	"github.com/seed-3c7e7623/camd/negotiate"
 	"github.com/seed-3c7e7623/camd/ring"
 )
@@ -59,8 +60,13 @@ func layoutOf(l ring.Layout) negotiate.Layout {
 	}
 }
 
+// fakeColor is what a fake says of its stream.
+var fakeColor = frame.Color{Matrix: frame.BT709, Range: frame.Limited}
+
 func (c *call) info() negotiate.StreamInfo {
-	return negotiate.StreamInfo{Name: "test/color", Camera: "test", State: "running", Geometry: c.ring.Geometry(), Epoch: c.ring.Epoch()}
+	return negotiate.StreamInfo{
+		Name: "test/color", Camera: "test", State: "running", Geometry: c.ring.Geometry(), Epoch: c.ring.Epoch(), Color: fakeColor,
+	}
 }
 
 // offer answers the hello as a good daemon does, except for what edit changes.

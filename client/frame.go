@@ -69,6 +69,15 @@ func (f Frame) Geometry() frame.Geometry {
 	return f.h.geometry
 }
 
+// Color says what the samples of a frame of Y'CbCr mean, as far as the camera
+// said. It says nothing of a frame of a topic: ROS messages do not.
+func (f Frame) Color() frame.Color {
+	if !f.live() || f.h.epoch == nil {
+		return frame.Color{}
+	}
+	return f.h.epoch.info.Color
+}
+
 // Session is the daemon run that the frame comes from; with the path cpu, the
 // publisher's GID.
 func (f Frame) Session() frame.Session {

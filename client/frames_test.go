@@ -20,8 +20,11 @@ func TestReleaseOnce(t *testing.T) {
 	f := newFake(t, well)
 	s := f.subscribed(WithCredit(1))
 	a := want(t, s, f.publish())
+	if a.Color() != fakeColor {
+		t.Errorf("colour %v, want %v", a.Color(), fakeColor)
+	}
 	a.Release()
-	if a.Data() != nil || a.Meta() != (frame.Meta{}) || a.Epoch() != 0 || a.HeldNanos() != 0 ||
+	if a.Color() != (frame.Color{}) || a.Data() != nil || a.Meta() != (frame.Meta{}) || a.Epoch() != 0 || a.HeldNanos() != 0 ||
 		a.Session() != (frame.Session{}) || a.Geometry() != (frame.Geometry{}) || !errors.Is(a.Valid(), ErrReleased) {
 		t.Error("a released frame still says something")
 	}

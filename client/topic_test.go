@@ -50,7 +50,7 @@ func TestTopicFrame(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if f.Geometry() != g || f.Session() != frame.Session(c.gid) || f.Epoch() != 1 || f.MessageBytes() != len(smp.Payload) || f.Valid() != nil {
+	if f.Geometry() != g || f.Color() != (frame.Color{}) || f.Session() != frame.Session(c.gid) || f.Epoch() != 1 || f.MessageBytes() != len(smp.Payload) || f.Valid() != nil {
 		t.Errorf("%v, session %v, epoch %d, %d bytes, %v", f.Geometry(), f.Session(), f.Epoch(), f.MessageBytes(), f.Valid())
 	}
 	i, p := s.Info(), s.Path()
