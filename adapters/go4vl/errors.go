@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"strings"
 
 	"github.com/vladimirvivien/go4vl/v4l2"
 	"golang.org/x/sys/unix"
@@ -67,6 +68,22 @@ func explain(what string, c condition, err error) error {
 		return fmt.Errorf("%w: %s still answers, so it is no unplugging; which error the driver reports go4vl does not say (%s: %w)", camd.ErrIO, path, what, err)
 	}
 	return fmt.Errorf("%s on %s: %w", what, path, err)
+}
+
+// shortened is an error of go4vl's without the whole buffer that it prints.
+type shortened struct {
+	error
+	text string
+}
+
+func (e shortened) Error() string { return e.text }
+func (e shortened) Unwrap() error { return e.error }
+
+func shorten(err error) error {
+	if text, _, long := strings.Cut(err.Error(), ": buff: "); long {
+		return shortened{err, text}
+	}
+	return err
 }
 
 // node is a device that is not open.

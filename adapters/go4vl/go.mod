@@ -7,6 +7,7 @@ go 1.26.0
 require (
 	github.com/seed-3c7e7623/camd v0.0.0-00010101000000-000000000000
 	github.com/vladimirvivien/go4vl v0.5.0
+	go.uber.org/goleak v1.3.0
 	golang.org/x/sys v0.50.0
 )
 

@@ -88,7 +88,7 @@ func (l *loop) hear() {
 // note takes one error: of a frame, or that which ended the stream.
 func (l *loop) note(err error) {
 	if !l.said.note(err) {
-		l.last = err
+		l.last = shorten(err)
 	}
 }
 

@@ -6,6 +6,7 @@ package go4vl
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/vladimirvivien/go4vl/device"
 	"github.com/vladimirvivien/go4vl/v4l2"
@@ -87,7 +88,8 @@ func (t *stream) clock() frame.Clock {
 // stream before.
 func same(a, b [][]byte) bool { return len(a) > 0 && len(b) > 0 && &a[0] == &b[0] }
 
-// end takes the stream down, so that nothing of it runs, is mapped or in use.
+// end takes the stream down: nothing of it is mapped, and the device is free for
+// others. A goroutine of go4vl's may wait with select(2) for a tenth of a second more.
 func (t *stream) end() {
 	if t.frames == nil { // it was not started
 		_, _ = v4l2.ResetBuffers(t.dev)
@@ -95,8 +97,7 @@ func (t *stream) end() {
 	}
 	stopped := false
 	if t.handed {
-		// Waits for the next frame, for half a second at most.
-		err := t.dev.Stop()
+		err := t.stop()
 		stopped = err != nil || t.dev.GetError() == nil
 	}
 	t.cancel()
@@ -105,7 +106,26 @@ func (t *stream) end() {
 	}
 	if !stopped {
 		t.release()
+		return
 	}
+	_, _ = v4l2.ResetBuffers(t.dev)
+}
+
+// stop is go4vl's Stop, which waits for one more frame: half a second, then it
+// takes away what its goroutine is using. Where none comes in good time the goroutine
+// is ended by an end of the stream; not before, as Stop does nothing after it.
+func (t *stream) stop() error {
+	const patience = 100 * time.Millisecond
+	done := make(chan struct{})
+	timer := time.AfterFunc(patience, func() {
+		defer close(done)
+		_ = v4l2.StreamOff(t.dev)
+	})
+	err := t.dev.Stop()
+	if !timer.Stop() {
+		<-done
+	}
+	return err
 }
 
 // release gives back what go4vl has left of a stream that is over.

@@ -21,7 +21,7 @@ var (
 // static builds for a machine without any library.
 func static(t *testing.T, args ...string) {
 	t.Helper()
-	all := append([]string{args[0]}, "-tags", "nodl,vmguest", "-ldflags", "-s -w -linkmode external -extldflags -static")
+	all := append([]string{args[0]}, "-race", "-tags", "nodl,vmguest", "-ldflags", "-s -w -linkmode external -extldflags -static")
 	cmd := exec.Command("go", append(all, args[1:]...)...)
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Fatalf("go %s: %v\n%s", strings.Join(cmd.Args[1:], " "), err, out)
@@ -36,7 +36,7 @@ func TestGuest(t *testing.T) {
 	static(t, "build", "-o", dir+"/example", "./example")
 	static(t, "test", "-c", "-o", dir+"/init", "./guest")
 	g := vm.Guest{
-		Modules: []string{"vivid"},
+		Modules: []string{"uvcvideo", "vivid", "vhci_hcd"},
 		Files:   map[string]string{"init": dir + "/init", "bin/example": dir + "/example"},
 		Args:    "-test.v -test.timeout=100s",
 		Figures: true,

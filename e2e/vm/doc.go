@@ -7,7 +7,10 @@
 // whose first process is the test binary of e2e/vm/guest; its results come over
 // the serial line.
 //
-// Only its test is of use:
+// Its test boots that one:
 //
 //	go test ./e2e/vm -v
+//
+// Modules under adapters boot test binaries of their own with [Guest]; package
+// inside is what their first process does.
 package vm

@@ -124,7 +124,7 @@ func TestDaemon(t *testing.T) {
 			if s.HostCopies != 2 || s.State != "running" {
 				t.Errorf("%g copies a frame, %s; want 2, running", s.HostCopies, s.State)
 			}
-			if d := s.Dropped[capture.DropNoSlot] + s.Dropped[capture.DropDamaged] + s.Dropped[capture.DropLate]; d != 0 {
+			if d := s.Dropped[capture.DropNoSlot] + s.Dropped[capture.DropDamaged]; d != 0 {
 				t.Errorf("%v dropped", s.Dropped)
 			}
 			set(t, camUnplug, ctrlDisconnect, 1)

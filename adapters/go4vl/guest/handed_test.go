@@ -14,6 +14,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/adapters/go4vl"
 	"github.com/seed-3c7e7623/camd/capture"
+	"github.com/seed-3c7e7623/camd/capture/capturetest"
 	camd "github.com/seed-3c7e7623/camd/capture/v4l2"
 )
 
@@ -36,7 +37,7 @@ func handed(t *testing.T, path string) (*device.Device, *go4vl.Source) {
 func TestHandedOver(t *testing.T) {
 	dev, s := handed(t, camMain)
 	for range 3 {
-		take(t, s, 5, func(i int) {
+		take(t, s, 5, func(i int, _ capturetest.Frame) {
 			if i != 2 {
 				return
 			}
@@ -65,7 +66,7 @@ func TestHandedOver(t *testing.T) {
 func TestHandedOverInUse(t *testing.T) {
 	dev, s := handed(t, camMain)
 	defer dev.Close()
-	take(t, ours(t, "cam=v4l2:"+camMain+",320x180,encoding=yuyv"), 2, func(i int) {
+	take(t, ours(t, "cam=v4l2:"+camMain+",320x180,encoding=yuyv"), 2, func(i int, _ capturetest.Frame) {
 		if i == 1 {
 			if got := take(t, s, 1, nil); !errors.Is(got.err, camd.ErrBusy) {
 				t.Errorf("%v, want %v", got.err, camd.ErrBusy)
@@ -78,7 +79,7 @@ func TestHandedOverInUse(t *testing.T) {
 // After its stream ended by itself go4vl could only send on a closed channel.
 func TestHandedOverUsedUp(t *testing.T) {
 	dev, s := handed(t, camMain)
-	got := take(t, s, 1000, func(i int) {
+	got := take(t, s, 1000, func(i int, _ capturetest.Frame) {
 		if i == 3 {
 			set(t, camMain, ctrlFatalError, 1)
 		}
@@ -99,7 +100,7 @@ func TestHandedOverUsedUp(t *testing.T) {
 
 func TestHandedOverUnplugged(t *testing.T) {
 	dev, s := handed(t, camUnplug)
-	got := take(t, s, 1000, func(i int) {
+	got := take(t, s, 1000, func(i int, _ capturetest.Frame) {
 		if i == 3 {
 			set(t, camUnplug, ctrlDisconnect, 1)
 		}

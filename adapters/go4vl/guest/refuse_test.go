@@ -17,6 +17,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/adapters/go4vl"
 	"github.com/seed-3c7e7623/camd/capture"
+	"github.com/seed-3c7e7623/camd/capture/capturetest"
 	camd "github.com/seed-3c7e7623/camd/capture/v4l2"
 	"github.com/seed-3c7e7623/camd/frame"
 )
@@ -66,7 +67,7 @@ func TestInUse(t *testing.T) {
 	} {
 		t.Run(first.name, func(t *testing.T) {
 			const refusals = 5
-			take(t, first.source, 2, func(i int) {
+			take(t, first.source, 2, func(i int, _ capturetest.Frame) {
 				if i > 1 {
 					return
 				}

