@@ -38,7 +38,7 @@ func TestGuest(t *testing.T) {
 	g := vm.Guest{
 		Modules: []string{"uvcvideo", "vivid", "vhci_hcd"},
 		Files:   map[string]string{"init": dir + "/init", "bin/example": dir + "/example"},
-		Args:    "-test.v -test.timeout=100s",
+		Args:    "-test.v -test.timeout=200s",
 		Figures: true,
 	}
 	if *only != "" {

@@ -9,7 +9,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"flag"
 	"fmt"
 	"log/slog"
@@ -47,7 +46,7 @@ func main() {
 		}
 		return d.SetControlBrightness(v4l2.CtrlValue(*brightness))
 	}
-	if err := run(*path, o); err != nil && !errors.Is(err, capture.ErrEndOfStream) {
+	if err := run(*path, o); err != nil {
 		fmt.Fprintln(os.Stderr, "example:", err)
 		os.Exit(1)
 	}

@@ -6,6 +6,7 @@
 package guest
 
 import (
+	"context"
 	"errors"
 	"testing"
 
@@ -91,6 +92,35 @@ func TestHandedOverUsedUp(t *testing.T) {
 		if got := take(t, s, 1, nil); !errors.Is(got.err, go4vl.ErrUsedUp) || !errors.Is(got.err, capture.ErrUnsupported) {
 			t.Errorf("%v, want %v", got.err, go4vl.ErrUsedUp)
 		}
+	}
+	if err := dev.Close(); err != nil {
+		t.Error(err)
+	}
+	clean(t)
+}
+
+// The same if the program itself streamed, and ended that by its context.
+func TestHandedOverAfterStream(t *testing.T) {
+	dev, s := handed(t, camMain)
+	ctx, cancel := context.WithCancel(t.Context())
+	if err := dev.Start(ctx); err != nil {
+		t.Fatal(err)
+	}
+	frames := dev.GetFrames()
+	(<-frames).Release()
+	cancel()
+	for f := range frames {
+		f.Release()
+	}
+	if got := take(t, s, 1, nil); !errors.Is(got.err, go4vl.ErrUsedUp) {
+		t.Errorf("%v, want %v", got.err, go4vl.ErrUsedUp)
+	}
+	// What go4vl has left is the program's to clean up.
+	if err := v4l2.StreamOff(dev); err != nil {
+		t.Error(err)
+	}
+	if err := v4l2.UnmapMemoryBuffers(dev); err != nil {
+		t.Error(err)
 	}
 	if err := dev.Close(); err != nil {
 		t.Error(err)

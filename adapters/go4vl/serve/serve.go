@@ -50,11 +50,13 @@ type Settings struct {
 // kind is what such a camera is called among those of camd's own kinds.
 const kind = "program"
 
-// Run serves cameras until ctx is done (nil) or none of them can deliver any
-// more: then with the error of the first that failed, or as
-// [capture.ErrEndOfStream]. A single camera that is missing at the start is
-// [capture.ErrDeviceNotFound]. Settings and options that make no sense are
-// capture.ErrConfig or camd's own errors of a configuration.
+// Run serves cameras until ctx is done, or until none of them can deliver any
+// more. It returns nil after a clean end and after the end of every recording,
+// else the error of a camera that failed for good, the only one first of all:
+// [capture.ErrFormatRefused], [capture.ErrUnsupported] and so on. A single camera
+// that is missing at the start is [capture.ErrDeviceNotFound]. Settings and
+// options that make no sense are [capture.ErrConfig], or an error that names the
+// place in the file.
 func Run(ctx context.Context, s Settings, cameras ...Camera) error {
 	in := config.Input{Environ: os.Environ(), Set: s.Set}
 	if err := in.ReadFile(ctx, s.File); err != nil {
