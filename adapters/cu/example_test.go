@@ -73,6 +73,20 @@ func TestExample(t *testing.T) {
 	}
 }
 
+func TestReadmeShowsTheExample(t *testing.T) {
+	readme, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	source, err := os.ReadFile("example/main.go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Contains(readme, source) {
+		t.Error("README.md shows another program than example/main.go")
+	}
+}
+
 // NVIDIA's assembler takes the kernel, for the oldest GPU that the last CUDA 12 serves
 // and for newer ones.
 func TestPTX(t *testing.T) {

@@ -5,6 +5,7 @@ package cuframe
 
 import (
 	"errors"
+	"maps"
 	"os"
 	"testing"
 	"unsafe"
@@ -132,6 +133,54 @@ func inverted(t *testing.T, dev *gpu.Device, sub *gpu.Subscription, c *Context, 
 	if err := dev.Do(func(th *driver.Thread) error { return th.HostFree(host) }); err != nil {
 		t.Error(err)
 	}
+}
+
+// What a frame by cuda costs in calls of the driver, besides those of the program
+// and the questions whether its work is done.
+func TestCost(t *testing.T) {
+	rules(t)
+	_, sub, c := opened(t, cuda)
+	s := stream(t, c)
+	use := func() {
+		h, err := c.OnDevice(next(t, sub), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Release(); err != nil {
+			t.Error(err)
+		}
+	}
+	use()
+	before := calls(t)
+	const frames = 10
+	for range frames {
+		use()
+	}
+	got := map[string]uint64{}
+	for name, n := range calls(t) {
+		if n -= before[name]; n > 0 && name != "cuEventQuery" {
+			got[name] = n
+		}
+	}
+	want := map[string]uint64{"cuCtxPushCurrent_v2": frames, "cuStreamGetCtx": frames, "cuCtxPopCurrent_v2": frames, "cuEventRecord": frames}
+	if !maps.Equal(got, want) {
+		t.Errorf("%d frames took %v, want %v", frames, got, want)
+	}
+}
+
+// calls are those of this process, by whichever copy of the driver.
+func calls(t *testing.T) map[string]uint64 {
+	t.Helper()
+	all := map[string]uint64{}
+	for _, p := range sim.Processes(t, simDir) {
+		if p.PID != os.Getpid() {
+			continue
+		}
+		for name, n := range p.Calls {
+			all[name] += n
+		}
+	}
+	return all
 }
 
 func TestAfterRelease(t *testing.T) {
