@@ -4,7 +4,9 @@
 package cuframe
 
 import (
+	"bytes"
 	"errors"
+	"log/slog"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -123,13 +125,11 @@ func TestOtherDriver(t *testing.T) {
 }
 
 // held takes a frame that nobody will release by its Frame.
-func held(t *testing.T, c *Context, f gpu.Frame, s cu.Stream) (line int) {
+func held(t *testing.T, c *Context, f gpu.Frame, s cu.Stream) {
 	t.Helper()
-	_, _, line, _ = runtime.Caller(0)
 	if _, err := c.OnDevice(f, s); err != nil {
 		t.Fatal(err)
 	}
-	return line + 1
 }
 
 func TestLeak(t *testing.T) {
@@ -144,8 +144,27 @@ func TestLeak(t *testing.T) {
 		runtime.Gosched()
 	}
 	all := Leaks()
-	if len(all) != 1 || all[0].Stream != "test/color" || all[0].Sequence != f.Meta().Sequence || !strings.Contains(all[0].Where, "context_test.go:") {
+	if len(all) != 1 {
+		t.Fatalf("leaks %+v", all)
+	}
+	if all[0].Stream != "test/color" || all[0].Sequence != f.Meta().Sequence || !strings.Contains(all[0].Where, "context_test.go:") {
 		t.Errorf("leaks %+v", all)
+	}
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
+	for range 2 {
+		h, err := c.OnDevice(next(t, sub), s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := h.Release(); err != nil {
+			t.Error(err)
+		}
+	}
+	if text := log.String(); strings.Count(text, "dropped without Release") != 1 || !strings.Contains(text, all[0].Where) {
+		t.Errorf("the log says %q", text)
 	}
 	if err := c.Close(); !errors.Is(err, ErrInUse) || !strings.Contains(err.Error(), "context_test.go:") {
 		t.Errorf("Close with a frame that is held: %v", err)
@@ -164,17 +183,24 @@ func TestNoLeak(t *testing.T) {
 	rules(t)
 	_, sub, c := opened(t, shm)
 	s := stream(t, c)
+	var log bytes.Buffer
+	before := slog.Default()
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	defer slog.SetDefault(before)
 	n := 0
 	for f, err := range sub.Frames(bounded(t)) {
 		if err != nil {
 			t.Fatal(err)
 		}
 		held(t, c, f, s)
+		runtime.GC() // may collect it within the turn
 		if n++; n == 5 {
 			break
 		}
 	}
-	runtime.GC()
+	if strings.Contains(log.String(), "dropped") {
+		t.Errorf("the log says %q", log.String())
+	}
 	if all := Leaks(); len(all) != 0 {
 		t.Errorf("leaks %+v", all)
 	}

@@ -15,7 +15,9 @@ import (
 
 // Frame is a frame in memory of the GPU for work of cu. It is the same lease as
 // the gpu.Frame that it was made of: whichever of the two is released, or at the
-// end of the turn of the loop that it came in, both are.
+// end of the turn of the loop that it came in, both are. A program that takes frames
+// by Next keeps it until then: one that was garbage collected before is told in the
+// log, at the next OnDevice.
 type Frame struct {
 	context *Context
 	frame   gpu.Frame

@@ -7,7 +7,9 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime"
+	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/seed-3c7e7623/camd/client/gpu"
 )
@@ -28,6 +30,8 @@ type mark struct {
 	sequence uint64
 	pc       [1]uintptr // where OnDevice was called
 	cleanup  runtime.Cleanup
+	dropped  atomic.Bool // the Frame was garbage collected, and the frame not released
+	told     bool        // of that; guarded by the context's mutex
 }
 
 var leaks struct {
@@ -35,34 +39,35 @@ var leaks struct {
 	list []*mark
 }
 
-// collected notes a Frame that was garbage collected. Its gpu.Frame may still be
-// in somebody's hands and be released later; it is not released here, because the
-// pointer may be, too.
+// collected notes a Frame that was garbage collected. That is no mistake yet: its
+// gpu.Frame may be in somebody's hands, a loop's first of all, and be released
+// later. It is not released here, because the pointer may be, too.
 func (m *mark) collected() {
-	if m.frame.Released() {
-		return
-	}
-	slog.Warn("frame on the GPU was dropped without Release", "stream", m.stream, "sequence", m.sequence, "where", m.where())
 	leaks.mu.Lock()
 	defer leaks.mu.Unlock()
-	leaks.list = append(leaks.list, m)
+	prune()
+	if !m.frame.Released() {
+		m.dropped.Store(true)
+		leaks.list = append(leaks.list, m)
+	}
+}
+
+// prune forgets what was released after all. The lock is held.
+func prune() {
+	leaks.list = slices.DeleteFunc(leaks.list, func(m *mark) bool { return m.frame.Released() })
 }
 
 // Leaks lists the frames that are leaked at this time, for tests: after
-// runtime.GC, since a collected Frame is how one is found.
+// runtime.GC, since a collected Frame is how one is found, and not within the turn
+// of a loop, whose end releases.
 func Leaks() []Leak {
 	leaks.mu.Lock()
 	defer leaks.mu.Unlock()
+	prune()
 	var all []Leak
-	kept := leaks.list[:0]
 	for _, m := range leaks.list {
-		if !m.frame.Released() {
-			kept = append(kept, m)
-			all = append(all, Leak{m.stream, m.sequence, m.where()})
-		}
+		all = append(all, Leak{m.stream, m.sequence, m.where()})
 	}
-	clear(leaks.list[len(kept):])
-	leaks.list = kept
 	return all
 }
 
@@ -90,12 +95,16 @@ func (c *Context) drop(m *mark) {
 	delete(c.frames, m)
 }
 
-// sweep forgets the frames that were released by their gpu.Frame. mu is held.
+// sweep forgets the frames that were released by their gpu.Frame, and tells of
+// those that are dropped, once: a turn of a loop would be over by now. mu is held.
 // There are no more of them than credits, and some of the last turns.
 func (c *Context) sweep() {
 	for m := range c.frames {
 		if m.frame.Released() {
 			delete(c.frames, m)
+		} else if m.dropped.Load() && !m.told {
+			m.told = true
+			slog.Error("frame on the GPU was dropped without Release", "stream", m.stream, "sequence", m.sequence, "where", m.where())
 		}
 	}
 }
