@@ -20,6 +20,7 @@ have() {
 	python3-venv) python3 -c 'import ensurepip' >/dev/null 2>&1 ;;         # for eclipse-zenoh, OpenCV and ROS 2 decoders
 	iproute2) command -v ip >/dev/null 2>&1 && command -v tc >/dev/null 2>&1 ;; # weak links
 	libopencv-dev) pkg-config --exists opencv4 2>/dev/null ;;              # for adapters/gocv
+	xvfb) command -v Xvfb >/dev/null 2>&1 ;;                               # shows windows to tests
 	*) command -v "$1" >/dev/null 2>&1 ;;
 	esac
 }

@@ -164,6 +164,7 @@ func (m *Mat) Close() error {
 	if err != nil {
 		return fmt.Errorf("%w; opened at %v", err, r.opened)
 	}
+	forget(m.mat)
 	return nil
 }
 

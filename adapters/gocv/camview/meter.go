@@ -93,6 +93,13 @@ func (m *meter) replaced() {
 	m.unshown++
 }
 
+// begin forgets what came before there was a window.
+func (m *meter) begin() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.unshown = 0
+}
+
 // counts are what only grows: dropped by the device, and not shown.
 func (m *meter) counts() (dropped, unshown uint64) {
 	m.mu.Lock()

@@ -79,6 +79,7 @@ func (v *viewer) run(ctx context.Context) (err error) {
 		return err
 	}
 	v.started = linux.Monotonic()
+	v.feed.meter.begin()
 	timer := time.NewTicker(eventsEvery)
 	defer timer.Stop()
 	for {
