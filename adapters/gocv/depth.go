@@ -5,6 +5,7 @@ package cvmat
 
 import (
 	"fmt"
+	"math"
 
 	"gocv.io/x/gocv"
 )
@@ -18,7 +19,7 @@ func ColorDepth(depth gocv.Mat, dst *gocv.Mat, near, far float64) error {
 	if t := depth.Type(); t != gocv.MatTypeCV16UC1 && t != gocv.MatTypeCV32FC1 || depth.Empty() {
 		return fmt.Errorf("%w: a Mat of type %d and size %v: 16UC1 and 32FC1 are distances", ErrDepth, t, depth.Size())
 	}
-	if !(near >= 0 && far > near) {
+	if !(near >= 0 && far > near) || math.IsInf(far, 1) {
 		return fmt.Errorf("%w: from %g m to %g m", ErrDepth, near, far)
 	}
 	return colorDepth(depth, dst, near, far)
