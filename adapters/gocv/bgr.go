@@ -46,7 +46,8 @@ var codes = map[frame.Encoding]gocv.ColorConversionCode{
 //   - Distances (16UC1, 32FC1) are coloured from [DefaultNear] to [DefaultFar],
 //     see [ColorDepth].
 //   - Of y8i and y12i it is the left picture.
-//   - A JPEG or PNG is decoded, its orientation left as it is.
+//   - A JPEG or PNG is decoded, its orientation left as it is; one of more than
+//     2^27 pixels is refused.
 //
 // It works on dst as functions of OpenCV do, and fails with [ErrDevice],
 // [ErrReleased], [ErrPicture] or an error of package convert.
@@ -63,7 +64,7 @@ func BGR(f client.Frame, dst *gocv.Mat) error {
 func toBGR(g frame.Geometry, c frame.Color, data []byte, dst *gocv.Mat) error {
 	switch e := g.Encoding; {
 	case g.Compressed():
-		return decode(data, dst)
+		return decode(g, data, dst)
 	case !e.Valid():
 		return g.Validate()
 	case e == frame.Depth16, e == frame.Float32:
@@ -103,19 +104,17 @@ func view(g frame.Geometry, data []byte, f func(gocv.Mat)) error {
 	return s.view(data, f)
 }
 
-func decode(data []byte, dst *gocv.Mat) error {
+// mostPixels bounds the memory for a picture file of a few bytes that says it is
+// large.
+const mostPixels = 1 << 27
+
+func decode(g frame.Geometry, data []byte, dst *gocv.Mat) error {
+	if n := g.Width * g.Height; n > mostPixels {
+		return fmt.Errorf("%w: %d pixels, at most %d are decoded", ErrPicture, n, mostPixels)
+	}
 	// The kinds of JPEG that cameras send have 8 bits; 16-bit PNG is shown by its
 	// highest ones.
-	m, err := gocv.IMDecode(data, gocv.IMReadColor|gocv.IMReadIgnoreOrientation)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrPicture, err)
-	}
-	defer m.Close()
-	if m.Empty() {
-		return fmt.Errorf("%w: %d bytes", ErrPicture, len(data))
-	}
-	m.CopyTo(dst)
-	return nil
+	return decodeFile(data, dst)
 }
 
 func depthToBGR(g frame.Geometry, data []byte, dst *gocv.Mat) error {

@@ -5,10 +5,13 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstdio>
+#include <exception>
 #include <new>
 #include <utility>
 
 #include <opencv2/core.hpp>
+#include <opencv2/imgcodecs.hpp>
 #include <opencv2/imgproc.hpp>
 
 namespace {
@@ -130,6 +133,23 @@ int cvmat_color_depth(const void *depth, void *dst, double near_m, double far_m)
 	else
 		color<float>(src, out, near_m, far_m);
 	return 0;
+} catch (...) {
+	return CVMAT_FAILED;
+}
+
+int cvmat_decode(const void *data, size_t bytes, void *dst, char *why, size_t room) try {
+	*why = 0;
+	if (bytes == 0 || bytes > INT32_MAX)
+		return CVMAT_FAILED;
+	const cv::Mat file(1, static_cast<int>(bytes), CV_8UC1, const_cast<void *>(data));
+	cv::Mat picture = cv::imdecode(file, cv::IMREAD_COLOR | cv::IMREAD_IGNORE_ORIENTATION);
+	if (picture.empty())
+		return CVMAT_FAILED;
+	*mat(dst) = std::move(picture);
+	return 0;
+} catch (const std::exception &e) {
+	std::snprintf(why, room, ": %s", e.what());
+	return CVMAT_FAILED;
 } catch (...) {
 	return CVMAT_FAILED;
 }

@@ -14,6 +14,7 @@ import "C"
 import (
 	"fmt"
 	"runtime"
+	"strings"
 	"unsafe"
 
 	"gocv.io/x/gocv"
@@ -71,6 +72,16 @@ func create(dst *gocv.Mat, rows, cols int, kind gocv.MatType) (pixels []byte, st
 func colorDepth(depth gocv.Mat, dst *gocv.Mat, near, far float64) error {
 	if C.cvmat_color_depth(unsafe.Pointer(depth.Ptr()), unsafe.Pointer(dst.Ptr()), C.double(near), C.double(far)) != 0 {
 		return fmt.Errorf("%w: OpenCV failed", ErrDepth)
+	}
+	return nil
+}
+
+// decodeFile makes dst the picture of a JPEG or PNG. gocv.IMDecode lets an exception
+// of OpenCV end the process, and what is in a file is of others.
+func decodeFile(data []byte, dst *gocv.Mat) error {
+	var why [256]C.char
+	if C.cvmat_decode(unsafe.Pointer(unsafe.SliceData(data)), C.size_t(len(data)), unsafe.Pointer(dst.Ptr()), &why[0], C.size_t(len(why))) != 0 {
+		return fmt.Errorf("%w: %d bytes%s", ErrPicture, len(data), strings.TrimSpace(C.GoString(&why[0])))
 	}
 	return nil
 }

@@ -44,6 +44,10 @@ void *cvmat_data(const void *header);
  * in metres, into dst, which becomes CV_8UC3. 0 or CVMAT_FAILED. */
 int cvmat_color_depth(const void *depth, void *dst, double near_m, double far_m);
 
+/* Decodes a picture file into dst, CV_8UC3. 0 or CVMAT_FAILED, with the reason in
+ * why, which has room for so many bytes. */
+int cvmat_decode(const void *data, size_t bytes, void *dst, char *why, size_t room);
+
 #ifdef __cplusplus
 }
 #endif
