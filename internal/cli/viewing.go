@@ -83,6 +83,12 @@ func (v *Viewing) Streams(ctx context.Context) ([]string, error) {
 	return append(namesOf(streams), namesOfTopics(topics)...), nil
 }
 
+// WriteFile writes a file as camsub snapshot does: one of that name is replaced
+// only once everything is written.
+func (v *Viewing) WriteFile(name string, data []byte) error {
+	return (&output{name: name}).write(data)
+}
+
 // Viewed is a subscription of [Viewing].
 type Viewed struct {
 	*client.Subscription

@@ -4,6 +4,7 @@
 package main
 
 import (
+	"errors"
 	"image"
 	"os"
 	"path/filepath"
@@ -14,6 +15,7 @@ import (
 
 	"gocv.io/x/gocv"
 
+	"github.com/seed-3c7e7623/camd/adapters/gocv/camview/highgui"
 	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/frame"
 	"github.com/seed-3c7e7623/camd/negotiate"
@@ -38,9 +40,17 @@ func TestFit(t *testing.T) {
 	}
 	for picture, want := range map[image.Point]image.Point{
 		{}: {X: 640, Y: 480}, {X: 3840, Y: 2160}: {X: 1280, Y: 720}, {X: 64, Y: 48}: {X: 320, Y: 240}, {X: 800, Y: 600}: {X: 800, Y: 600},
+		{X: 96, Y: 64}: {X: 320, Y: 213}, {X: 64, Y: 1024}: {X: 240, Y: 960}, {X: 65535, Y: 1}: {X: 1280, Y: 180}, {X: 3, Y: 400}: {X: 240, Y: 400},
 	} {
 		if got := windowFor(picture); got != want {
 			t.Errorf("window for %v: %v, want %v", picture, got, want)
+		}
+	}
+	for window, want := range map[image.Point]image.Point{
+		{}: {}, {X: 1, Y: 1}: {X: 1, Y: 1}, {X: 7680, Y: 4320}: {X: 7680, Y: 4320}, {X: 32767, Y: 32767}: {X: 8192, Y: 8192}, {X: 1 << 30, Y: 1}: {X: 1 << 26, Y: 1},
+	} {
+		if got := canvasFor(window); got != want {
+			t.Errorf("canvas for %v: %v, want %v", window, got, want)
 		}
 	}
 }
@@ -129,12 +139,12 @@ func TestOverlayLines(t *testing.T) {
 	}
 	want := []string{
 		"front/color  640x480 bgra8",
+		"paused",
 		"rate 30.0 Hz, shown 30.0 Hz",
 		"ready to shown 3.0 ms, at most 4.0",
 		"capture to held 1.0 ms, at most 1.0",
 		"by shm (futex); not cuda: not_offered",
 		"frame 7, missed 1, dropped 2, not shown 3",
-		"paused",
 	}
 	if got := f.lines(); !slices.Equal(got, want) {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
@@ -151,6 +161,22 @@ func TestWriteInSmallWindows(t *testing.T) {
 		c.write(centre, "waiting: for some reason")
 		if c.mat.Cols() != area.X || c.mat.Rows() != area.Y {
 			t.Errorf("%v became %v", area, c.mat.Size())
+		}
+	}
+}
+
+// What a kind of file cannot hold is an error. OpenCV throws.
+func TestEncode(t *testing.T) {
+	m := gocv.NewMatWithSize(1, 65535, gocv.MatTypeCV8UC3)
+	defer m.Close()
+	if file, err := highgui.Encode(".png", m); err != nil || len(file) == 0 {
+		t.Errorf("%d bytes: %v", len(file), err)
+	}
+	empty := gocv.NewMat()
+	defer empty.Close()
+	for ext, m := range map[string]gocv.Mat{".jpg": m, ".none": m, ".png": empty} {
+		if file, err := highgui.Encode(ext, m); !errors.Is(err, highgui.ErrEncode) || file != nil {
+			t.Errorf("%s: %d bytes: %v", ext, len(file), err)
 		}
 	}
 }

@@ -26,22 +26,35 @@ func fit(picture, area image.Point) image.Rectangle {
 
 // The window of a picture that is not resized by hand.
 var (
-	leastWindow = image.Pt(320, 240)
+	leastWindow = image.Pt(320, 240) // that a small picture is enlarged to
+	leastSides  = image.Pt(240, 180) // that can be used, and written in
 	mostWindow  = image.Pt(1280, 960)
 )
 
+// mostCanvas is as many pixels as are drawn; a larger window stretches them.
+const mostCanvas = 1 << 26
+
 // windowFor is the size of the window in which a picture is shown first: its own
-// where that is on the screen and to be seen.
+// where that is on the screen and to be seen, with black beside a strip.
 func windowFor(picture image.Point) image.Point {
+	size := picture
 	switch {
 	case picture.X < 1 || picture.Y < 1:
 		return image.Pt(640, 480)
 	case picture.X > mostWindow.X || picture.Y > mostWindow.Y:
-		return fit(picture, mostWindow).Size()
+		size = fit(picture, mostWindow).Size()
 	case picture.X < leastWindow.X && picture.Y < leastWindow.Y:
-		return fit(picture, leastWindow).Size()
+		size = fit(picture, leastWindow).Size()
 	}
-	return picture
+	return image.Pt(max(size.X, leastSides.X), max(size.Y, leastSides.Y))
+}
+
+// canvasFor is the size in which the picture of a window is drawn.
+func canvasFor(window image.Point) image.Point {
+	for window.X > 0 && window.Y > mostCanvas/window.X {
+		window = image.Pt((window.X+1)/2, (window.Y+1)/2)
+	}
+	return window
 }
 
 // wrap breaks a text into lines that are not wider than width, between words where

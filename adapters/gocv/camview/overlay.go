@@ -34,6 +34,9 @@ func (f *facts) lines() []string {
 	if f.geometry.Width > 0 {
 		out[0] += "  " + f.geometry.String()
 	}
+	if f.paused { // not below, where a low window has no room
+		out = append(out, "paused")
+	}
 	if g := f.figures; g.known {
 		out = append(out, fmt.Sprintf("rate %.1f Hz, shown %.1f Hz", g.published, g.shown))
 		out = append(out, latencies(g)...)
@@ -52,11 +55,7 @@ func (f *facts) lines() []string {
 	if f.geometry.Width > 0 {
 		last = fmt.Sprintf("frame %d, %s", f.sequence, last)
 	}
-	out = append(out, last)
-	if f.paused {
-		out = append(out, "paused")
-	}
-	return out
+	return append(out, last)
 }
 
 // latencies leave out what is not known: of frames that come by cpu that is ready.

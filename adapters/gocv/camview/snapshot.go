@@ -10,11 +10,13 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
 	"gocv.io/x/gocv"
 
+	"github.com/seed-3c7e7623/camd/adapters/gocv/camview/highgui"
 	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/frame"
 	"github.com/seed-3c7e7623/camd/internal/cli"
@@ -26,11 +28,10 @@ const mostNames = 10000
 // writeNew writes a PNG beside what is there: in the folder, called after stream
 // and time. It returns the path.
 func writeNew(folder, stream string, now time.Time, picture gocv.Mat) (string, error) {
-	png, err := gocv.IMEncode(gocv.PNGFileExt, picture)
+	png, err := highgui.Encode(".png", picture)
 	if err != nil {
-		return "", fmt.Errorf("encode PNG: %w", err)
+		return "", err
 	}
-	defer png.Close()
 	base := strings.Map(func(r rune) rune {
 		if r == '/' || r == ':' {
 			return '_'
@@ -50,7 +51,7 @@ func writeNew(folder, stream string, now time.Time, picture gocv.Mat) (string, e
 		if err != nil {
 			return "", err
 		}
-		_, err = file.Write(png.GetBytes())
+		_, err = file.Write(png)
 		if err := errors.Join(err, file.Close()); err != nil {
 			return "", errors.Join(err, os.Remove(path)) // half a picture is none
 		}
@@ -60,12 +61,12 @@ func writeNew(folder, stream string, now time.Time, picture gocv.Mat) (string, e
 }
 
 // extensions are the kinds of files that a frame is written as without a window.
-var extensions = map[string]gocv.FileExt{".png": gocv.PNGFileExt, ".jpg": gocv.JPEGFileExt, ".jpeg": gocv.JPEGFileExt}
+var extensions = []string{".png", ".jpg", ".jpeg"}
 
 // extensionOf chooses the kind by the name's end.
-func extensionOf(name string) (gocv.FileExt, error) {
-	ext, ok := extensions[strings.ToLower(filepath.Ext(name))]
-	if !ok {
+func extensionOf(name string) (string, error) {
+	ext := strings.ToLower(filepath.Ext(name))
+	if !slices.Contains(extensions, ext) {
 		return "", cli.Usagef("--snapshot %s: the name must end in .png, .jpg or .jpeg", name)
 	}
 	return ext, nil
@@ -90,12 +91,11 @@ func snapshot(ctx context.Context, v *cli.Viewing, stream, name string, d distan
 	if err != nil {
 		return "", causeOf(ctx, err)
 	}
-	file, err := gocv.IMEncode(ext, picture)
+	file, err := highgui.Encode(ext, picture)
 	if err != nil {
-		return "", fmt.Errorf("encode %s: %w", name, err)
+		return "", err
 	}
-	defer file.Close()
-	if err := os.WriteFile(name, file.GetBytes(), 0o644); err != nil {
+	if err := v.WriteFile(name, file); err != nil {
 		return "", err
 	}
 	return wrote(name, stream, geometry, sequence), nil

@@ -237,6 +237,15 @@ func TestWithoutWindow(t *testing.T) {
 	if code, err := readPNG(t, file).code(); err != nil || code.Camera != 3 {
 		t.Errorf("code %v: %v", code, err)
 	}
+	// The picture that was there is replaced by a whole one, not written over.
+	old, linked := readFile(t, file), file+".old"
+	if err := os.Link(file, linked); err != nil {
+		t.Fatal(err)
+	}
+	start(t, "camview", nil, "test/color", "--runtime-dir", dir, "--snapshot", file).ends(0)
+	if !bytes.Equal(readFile(t, linked), old) || bytes.Equal(readFile(t, file), old) {
+		t.Error("the file that was there was written over")
+	}
 	for _, tc := range []struct {
 		args, display string
 		code          int
@@ -256,6 +265,31 @@ func TestWithoutWindow(t *testing.T) {
 		if !strings.Contains(p.err.String(), tc.says) || strings.Contains(p.err.String(), "goroutine") {
 			t.Errorf("%s: said %q", tc.args, p.err.String())
 		}
+	}
+}
+
+func readFile(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// A display that goes away is the end, with an error and without a crash.
+func TestDisplayGone(t *testing.T) {
+	s := startScreen(t)
+	dir := runtimeDir(t)
+	startCamd(t, dir, nil, patternCamera("test", frame.BGRA8, 1))
+	w := s.view(dir, "test/color")
+	w.moves()
+	if err := s.server.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	w.ends(1)
+	if said := w.err.String(); !strings.Contains(said, "X11 connection broke") || strings.Contains(said, "goroutine") {
+		t.Errorf("said %q", said)
 	}
 }
 

@@ -235,7 +235,7 @@ func (v *viewer) draw(area image.Point) error {
 	if area.X < 1 || area.Y < 1 {
 		return nil
 	}
-	v.canvas.clear(area)
+	v.canvas.clear(canvasFor(area))
 	if v.shown.stream != "" {
 		v.canvas.paint(v.picture)
 	}
@@ -249,7 +249,7 @@ func (v *viewer) draw(area image.Point) error {
 	}
 	var middle []string
 	if waits != "" {
-		middle = append(middle, "waiting: "+waits)
+		middle = append(middle, waits)
 	}
 	if v.looking {
 		middle = append(middle, "looking for the next stream")

@@ -25,6 +25,7 @@ import (
 type screen struct {
 	t       testing.TB
 	display string
+	server  *os.Process
 	c       *xgb.Conn
 	root    xproto.Window
 	keys    map[xproto.Keysym]xproto.Keycode
@@ -61,7 +62,7 @@ func startScreen(t testing.TB) *screen {
 	if err != nil {
 		t.Fatalf("Xvfb: %v: %s", err, said.String())
 	}
-	s := &screen{t: t, display: ":" + strings.TrimSpace(number), keys: map[xproto.Keysym]xproto.Keycode{}}
+	s := &screen{t: t, server: cmd.Process, display: ":" + strings.TrimSpace(number), keys: map[xproto.Keysym]xproto.Keycode{}}
 	xgb.Logger.SetOutput(io.Discard)
 	if s.c, err = xgb.NewConnDisplay(s.display); err != nil {
 		t.Fatal(err)

@@ -4,11 +4,17 @@
 #include "highgui.h"
 
 #include <cstdio>
+#include <cstdlib>
+#include <cstring>
 #include <exception>
+#include <new>
+#include <stdexcept>
+#include <vector>
 
 #include <opencv2/core.hpp>
 #include <opencv2/highgui.hpp>
 #include <opencv2/highgui/highgui_c.h>
+#include <opencv2/imgcodecs.hpp>
 
 namespace {
 
@@ -73,6 +79,19 @@ int camview_key(int millis, int *key, char *why, size_t room) {
 		// bits there are Shift and the like.
 		const int code = cv::waitKeyEx(millis);
 		*key = code == -1 ? -1 : code & 0xffff;
+	});
+}
+
+int camview_encode(const char *ext, const void *mat, void **data, size_t *bytes, char *why, size_t room) {
+	return guarded(why, room, [&] {
+		std::vector<uchar> file;
+		if (!cv::imencode(ext, *static_cast<const cv::Mat *>(mat), file) || file.empty())
+			throw std::runtime_error("no file was made");
+		*data = std::malloc(file.size());
+		if (!*data)
+			throw std::bad_alloc();
+		std::memcpy(*data, file.data(), file.size());
+		*bytes = file.size();
 	});
 }
 

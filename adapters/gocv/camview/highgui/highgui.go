@@ -1,9 +1,9 @@
 // SPDX-FileCopyrightText: The camd authors
 // SPDX-License-Identifier: Apache-2.0
 
-// Package highgui is a window of OpenCV. gocv has windows too, but does not tell
-// how large one is, opens them with a tool bar, and lets an exception of OpenCV
-// end the process.
+// Package highgui is a window of OpenCV, and the files that are made of what it
+// shows. gocv has both too, but does not tell how large a window is, opens them
+// with a tool bar, and lets an exception of OpenCV end the process.
 package highgui
 
 /*
@@ -15,6 +15,7 @@ package highgui
 import "C"
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"strings"
@@ -23,8 +24,12 @@ import (
 	"gocv.io/x/gocv"
 )
 
-// ErrWindow is what the window system or OpenCV refused.
-var ErrWindow = errors.New("window failed")
+var (
+	// ErrWindow is what the window system or OpenCV refused.
+	ErrWindow = errors.New("window failed")
+	// ErrEncode reports a picture that cannot be a file of a kind.
+	ErrEncode = errors.New("picture cannot be encoded")
+)
 
 // reasonBytes is room for what an exception says.
 const reasonBytes = 512
@@ -104,6 +109,22 @@ func (w *Window) Close() error {
 	err := w.check("close", C.camview_close(w.name, w.why, reasonBytes))
 	w.free()
 	return err
+}
+
+// Encode makes a file of a picture, 8UC3 in the order B G R, of the kind that ext
+// names: ".png", or ".jpg", whose sides are at most 65500 pixels. It fails with
+// ErrEncode.
+func Encode(ext string, picture gocv.Mat) ([]byte, error) {
+	e, why := C.CString(ext), (*C.char)(C.calloc(1, reasonBytes))
+	defer C.free(unsafe.Pointer(e))
+	defer C.free(unsafe.Pointer(why))
+	var data unsafe.Pointer
+	var n C.size_t
+	if C.camview_encode(e, unsafe.Pointer(picture.Ptr()), &data, &n, why, reasonBytes) != 0 {
+		return nil, fmt.Errorf("%w: %dx%d as %s: %s", ErrEncode, picture.Cols(), picture.Rows(), ext, strings.TrimSpace(C.GoString(why)))
+	}
+	defer C.free(data)
+	return bytes.Clone(unsafe.Slice((*byte)(data), int(n))), nil
 }
 
 func (w *Window) free() {

@@ -24,6 +24,9 @@ int camview_show(const char *name, const void *mat, char *why, size_t room);
 int camview_size(const char *name, int *width, int *height, int *open, char *why, size_t room);
 // key is -1 for none.
 int camview_key(int millis, int *key, char *why, size_t room);
+// Encodes a cv::Mat as a picture file of the kind that ext (".png") names; free is
+// for data.
+int camview_encode(const char *ext, const void *mat, void **data, size_t *bytes, char *why, size_t room);
 int camview_close(const char *name, char *why, size_t room);
 
 #ifdef __cplusplus
