@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"log/slog"
 	"runtime"
@@ -43,13 +44,19 @@ func camsub(t *testing.T, router string, meanwhile func(), args ...string) (stdo
 	return out.String(), errs.String()
 }
 
-// reader is a subscription by package client, in a session of its own.
+// reader is a subscription by package client, in a session of its own. What was
+// published a moment ago may still be on its way through the router: it is asked
+// for until it is there.
 func reader(t *testing.T, p *peer, name string, opts ...client.Option) *client.Subscription {
 	t.Helper()
-	c := config.Client(p.endpoint)
-	s, err := client.Subscribe(ctx(t), name, append([]client.Option{
-		client.WithZenoh(c), client.WithDomain(0), client.WithName("reader"), client.WithLogger(slog.New(slog.DiscardHandler)),
-	}, opts...)...)
+	opts = append([]client.Option{
+		client.WithZenoh(config.Client(p.endpoint)), client.WithDomain(0), client.WithName("reader"), client.WithLogger(slog.New(slog.DiscardHandler)),
+	}, opts...)
+	soon := ctx(t)
+	s, err := client.Subscribe(soon, name, opts...)
+	for errors.Is(err, client.ErrUnknownStream) && soon.Err() == nil {
+		s, err = client.Subscribe(soon, name, opts...)
+	}
 	if err != nil {
 		t.Fatal(err)
 	}
