@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -227,7 +228,8 @@ func (rg *rig) topic(name string) *fakePublisher {
 	var p *fakePublisher
 	rg.until(name+" is published", func() bool {
 		p = rg.session.publisher(name)
-		return p != nil
+		// The session has it a moment before the backend does.
+		return p != nil && slices.ContainsFunc(rg.Topics(), func(s TopicStatus) bool { return s.Topic == name })
 	})
 	p.match(true)
 	return p

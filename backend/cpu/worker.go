@@ -210,6 +210,9 @@ func (w *worker) step(e *epoch) bool {
 		return false
 	}
 	defer h.release()
+	// Who began to subscribe before the frame was there gets it, too.
+	image, compressed = begun(image, b.image.topic), begun(compressed, b.jpeg.topic)
+	info = begun(info, w.infoBeside(image))
 	m := &h.lease.Meta
 	if m.Bytes < e.plan.src.MinBytes() {
 		return true
@@ -248,6 +251,18 @@ func (w *worker) infoBeside(image *Topic) *Topic {
 		return nil
 	}
 	return matched(b.info.topic)
+}
+
+// begun is a topic that is served already, or else the same one now, if somebody
+// subscribes meanwhile and it can take a message at once.
+func begun(served, now *Topic) *Topic {
+	if served != nil {
+		return served
+	}
+	if now = matched(now); !now.ready() {
+		return nil
+	}
+	return now
 }
 
 func matched(t *Topic) *Topic {
