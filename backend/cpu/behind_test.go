@@ -40,7 +40,7 @@ func shut(s *zenoh.Session) {
 
 // However many subscribers take nothing, each in the middle of another frame,
 // another one gets every frame; no slot is kept from the source, and what they
-// have costs one copy each.
+// have costs a copy each, and not one for each frame.
 func TestStoppedSubscribers(t *testing.T) {
 	for _, k := range []int{1, 2, 4, 8} {
 		t.Run(fmt.Sprint(k, " stopped"), func(t *testing.T) {
@@ -108,7 +108,9 @@ func TestStoppedSubscribers(t *testing.T) {
 			if s := rg.ring.Stats(); s.NoSlot > 0 {
 				t.Errorf("no slot %d times", s.NoSlot)
 			}
-			if k == 1 && st.Copies > 0 || st.Copies > uint64(k) || k > 2 && st.Copies == 0 {
+			// A link may take the rest of its frame after that was copied out, where the
+			// kernel gives it more room, and then stands in the middle of another one.
+			if k == 1 && st.Copies > 0 || st.Copies > 2*uint64(k) || k > 2 && st.Copies == 0 {
 				t.Errorf("%d copies for %d links that stand still", st.Copies, k)
 			}
 			for _, s := range stopped {
