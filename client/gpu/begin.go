@@ -23,10 +23,11 @@ const (
 
 // begin is a context that is being made.
 type begin struct {
-	dev  driver.Device
-	done chan struct{}
-	late bool  // somebody waited in vain; guarded by the device's mutex
-	err  error // read after done
+	dev   driver.Device
+	early bool // no frames said which GPU it is
+	done  chan struct{}
+	late  bool  // somebody waited in vain; guarded by the device's mutex
+	err   error // read after done
 }
 
 // start returns the engine of the first GPU that fits, which is started if it is
@@ -67,7 +68,7 @@ func (d *Device) starting(fits func(driver.Device) bool) (*engine, *begin, error
 	}
 	if e := d.engine; e != nil {
 		if fits != nil && !fits(e.dev) {
-			return nil, nil, fmt.Errorf("%w: the program uses %s (%s)", ErrOtherGPU, e.dev.UUID, e.dev.Name)
+			return nil, nil, otherGPU(e.dev, e.early)
 		}
 		if err := e.failed(); err != nil {
 			return nil, nil, err
@@ -81,7 +82,7 @@ func (d *Device) starting(fits func(driver.Device) bool) (*engine, *begin, error
 		if fits == nil || fits(b.dev) {
 			return nil, b, nil
 		}
-		return nil, nil, fmt.Errorf("%w: the program uses %s (%s)", ErrOtherGPU, b.dev.UUID, b.dev.Name)
+		return nil, nil, otherGPU(b.dev, b.early)
 	}
 	i := 0
 	if fits != nil {
@@ -89,10 +90,10 @@ func (d *Device) starting(fits func(driver.Device) bool) (*engine, *begin, error
 			return nil, nil, fmt.Errorf("%w: the program sees %s", ErrOtherGPU, d.list())
 		}
 	}
-	b := &begin{dev: d.visible[i], done: make(chan struct{})}
+	b := &begin{dev: d.visible[i], early: fits == nil && len(d.visible) > 1, done: make(chan struct{})}
 	d.begins = b
 	go func() {
-		e, err := d.newEngine(b.dev)
+		e, err := d.newEngine(b.dev, b.early)
 		d.mu.Lock()
 		d.begins = nil
 		closed := d.closed
@@ -109,9 +110,18 @@ func (d *Device) starting(fits func(driver.Device) bool) (*engine, *begin, error
 	return nil, b, nil
 }
 
+// otherGPU is why frames on another GPU than dev do not come by cuda.
+func otherGPU(dev driver.Device, early bool) error {
+	why := ""
+	if early {
+		why = ", for streams, memory or uploads that it wanted before frames by cuda came; gpu.WithDevice names another"
+	}
+	return fmt.Errorf("%w: the program uses %s (%s)%s", ErrOtherGPU, dev.UUID, dev.Name, why)
+}
+
 // newEngine starts what a GPU in use takes.
-func (d *Device) newEngine(dev driver.Device) (*engine, error) {
-	e := &engine{dev: dev, log: d.log, gone: make(chan struct{})}
+func (d *Device) newEngine(dev driver.Device, early bool) (*engine, error) {
+	e := &engine{dev: dev, early: early, log: d.log, gone: make(chan struct{})}
 	var err error
 	if e.submit, err = d.driver.Start(dev, "camd-gpu"); err != nil {
 		return nil, err

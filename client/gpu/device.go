@@ -41,6 +41,7 @@ type Device struct {
 // engine is what a GPU that is in use takes: threads with its context.
 type engine struct {
 	dev     driver.Device
+	early   bool           // no frames said which GPU it is
 	submit  *driver.Thread // queues work and makes things; never waits for work
 	watch   *driver.Thread // asks what is complete, and waits
 	side    driver.Stream  // for reading back
@@ -148,7 +149,9 @@ func (d *Device) current() driver.Device {
 }
 
 // NewStream is a stream that waits for no other. It is destroyed with
-// DestroyStream or by Close.
+// DestroyStream or by Close. A stream is of one GPU for good: where frames by cuda
+// have not decided yet which, nor WithDevice, it is the first one, and frames on
+// another then come by other paths. So it is made with the first frame in hand.
 func (d *Device) NewStream() (Stream, error) {
 	e, err := d.start(startLimit, nil)
 	if err != nil {

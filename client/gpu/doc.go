@@ -7,8 +7,10 @@
 //
 //	dev, err := gpu.Open()
 //	sub, err := dev.Subscribe(ctx, "front/color")
-//	stream, err := dev.NewStream()
 //	for f, err := range sub.Frames(ctx) {
+//		if stream == 0 {
+//			stream, err = dev.NewStream() // on the GPU that the frames are on
+//		}
 //		view, err := f.OnDevice(stream) // a pointer, and when it may be read: in work of stream
 //		launch(view.Ptr, view.Pitch, stream)
 //	} // the frame goes back when stream is past that work

@@ -27,17 +27,19 @@ func Example() {
 		return
 	}
 	defer sub.Close()
-	fmt.Println("frames by", sub.Path().Backend)
 
-	stream, err := dev.NewStream() // or one of another CUDA library in the process
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
+	var stream gpu.Stream
 	for f, err := range sub.Frames(ctx) {
 		if err != nil {
 			fmt.Println(err)
 			return
+		}
+		if stream == 0 { // now it is known which GPU has the frames
+			if stream, err = dev.NewStream(); err != nil { // or one of another CUDA library in the process
+				fmt.Println(err)
+				return
+			}
+			fmt.Println("frames by", sub.Path().Backend)
 		}
 		view, err := f.OnDevice(stream)
 		if err != nil {

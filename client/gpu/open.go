@@ -36,7 +36,9 @@ func WithLibrary(path string) Option { return func(o *options) { o.library = pat
 
 // WithDevice uses this GPU: a UUID as nvidia-smi -L prints it, or its number
 // among those that the process sees. Default: the GPU on which the daemon has
-// frames, or the first one if there is none before memory or a stream is needed.
+// frames by cuda, or the first one if none has come before memory, a stream or an
+// upload is needed. Where there are several, and the first frames may come by
+// another path, only this option is sure.
 func WithDevice(which string) Option { return func(o *options) { o.device = which } }
 
 // WithLogger sets where misuse and failures are logged. Default: slog.Default().

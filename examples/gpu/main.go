@@ -44,19 +44,18 @@ func read(name string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, sub.Close()) }()
-	stream, err := dev.NewStream()
-	if err != nil {
-		return err
-	}
 
-	said := false
+	var stream gpu.Stream
 	var host []byte
 	for f, err := range sub.Frames(ctx) {
 		if err != nil {
 			return err
 		}
-		if p := sub.Path(); !said {
-			said = true
+		if stream == 0 { // now it is known which GPU has the frames
+			if stream, err = dev.NewStream(); err != nil {
+				return err
+			}
+			p := sub.Path()
 			fmt.Printf("%s by %s (%s) for %s\n", name, p.Backend, p.Over(name), dev.Name())
 		}
 		// From here on, work that is queued on stream can read the frame at
