@@ -107,12 +107,20 @@ func (c *Context) check(s cu.Stream) error {
 		return nil
 	}
 	out := new([1]uintptr)
-	if err := c.Do(func() error {
+	var failed *driver.Error
+	err := c.Do(func() error {
 		if r := driver.Result(c.streamOf.Call([]uintptr{uintptr(ToGPU(s)), dl.Address(&out[0])})); r != driver.Success {
-			return fmt.Errorf("%w: %#x: cuStreamGetCtx: %v", gpu.ErrStream, uintptr(ToGPU(s)), r)
+			return &driver.Error{Code: r, Call: "cuStreamGetCtx"}
 		}
 		return nil
-	}); err != nil {
+	})
+	switch {
+	case driver.Sticky(err):
+		// The call tells what work before it did to the GPU, of which dev makes ErrLost.
+		return c.dev.Do(func(*driver.Thread) error { return err })
+	case errors.As(err, &failed):
+		return fmt.Errorf("%w: %#x: %w", gpu.ErrStream, uintptr(ToGPU(s)), err)
+	case err != nil:
 		return err
 	}
 	if ours := contextHandle(c.cu); out[0] != ours {
@@ -123,19 +131,23 @@ func (c *Context) check(s cu.Stream) error {
 
 // Close lets go of the context. It fails with ErrInUse, and does nothing, while
 // frames of OnDevice are not released. Streams, modules and memory of the program
-// must be destroyed before, unless it has retained the context itself.
+// must be destroyed before, unless it has retained the context itself. On a GPU that
+// failed it fails as cu does; the context goes with the process then.
 func (c *Context) Close() error {
+	c.sweep()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return nil
 	}
-	c.sweep()
 	for m := range c.frames {
 		err := fmt.Errorf("%w: %d frames were not released, one of %s", ErrInUse, len(c.frames), m.where())
 		slog.Error("CUDA context closed while frames are held", "err", err)
 		return err
 	}
 	c.closed = true
-	return c.ordinal.ReleasePrimaryCtx()
+	if err := c.ordinal.ReleasePrimaryCtx(); err != nil {
+		return fmt.Errorf("cu: letting go of the context: %w", err)
+	}
+	return nil
 }

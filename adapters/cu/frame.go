@@ -4,6 +4,7 @@
 package cuframe
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 
@@ -89,9 +90,13 @@ func (h *Frame) Plane(i int) (Plane, error) {
 
 func (h *Frame) held() error {
 	if h.frame.Released() {
-		return fmt.Errorf("%w: frame %d of %s, taken in %s", ErrReleased, h.mark.sequence, h.mark.stream, h.mark.where())
+		return h.gone()
 	}
 	return nil
+}
+
+func (h *Frame) gone() error {
+	return fmt.Errorf("%w: frame %d of %s, taken in %s", ErrReleased, h.mark.sequence, h.mark.stream, h.mark.where())
 }
 
 // Bytes is how many the frame has.
@@ -103,6 +108,9 @@ func (h *Frame) Geometry() frame.Geometry { return h.view.Geometry }
 // UseOn says that work of a further stream is going to read the frame, too, as
 // OnDevice does.
 func (h *Frame) UseOn(s cu.Stream) error {
+	if err := h.held(); err != nil {
+		return err
+	}
 	_, err := h.context.use(h.frame, s)
 	return err
 }
@@ -111,6 +119,9 @@ func (h *Frame) UseOn(s cu.Stream) error {
 // now on the streams that were named, as gpu.Frame.Release does. It does not wait.
 func (h *Frame) Release() error {
 	err := h.frame.Release()
+	if errors.Is(err, ErrReleased) {
+		err = h.gone()
+	}
 	h.mark.cleanup.Stop()
 	h.context.drop(h.mark)
 	return err

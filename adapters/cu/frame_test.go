@@ -7,6 +7,7 @@ import (
 	"errors"
 	"maps"
 	"os"
+	"strings"
 	"testing"
 	"unsafe"
 
@@ -213,17 +214,12 @@ func TestAfterRelease(t *testing.T) {
 		}
 	}
 	for i, h := range kept { // by itself, by the gpu.Frame, by the loop
-		if p, err := h.Ptr(); p != 0 || !errors.Is(err, ErrReleased) {
-			t.Errorf("%d: %v, %v", i, p, err)
-		}
-		if _, err := h.Plane(0); !errors.Is(err, ErrReleased) {
-			t.Errorf("%d: plane: %v", i, err)
-		}
-		if err := h.UseOn(s); !errors.Is(err, ErrReleased) {
-			t.Errorf("%d: UseOn: %v", i, err)
-		}
-		if err := h.Release(); !errors.Is(err, ErrReleased) {
-			t.Errorf("%d: second Release: %v", i, err)
+		p, err := h.Ptr()
+		_, planeErr := h.Plane(0)
+		for what, err := range map[string]error{"Ptr": err, "Plane": planeErr, "UseOn": h.UseOn(s), "second Release": h.Release()} {
+			if p != 0 || !errors.Is(err, ErrReleased) || !strings.Contains(err.Error(), "frame_test.go:") {
+				t.Errorf("%d: %s: %v, %v", i, what, p, err)
+			}
 		}
 	}
 	if _, err := c.OnDevice(gpu.Frame{}, s); !errors.Is(err, ErrReleased) {

@@ -6,6 +6,7 @@ package cuframe
 import (
 	"fmt"
 	"log/slog"
+	"maps"
 	"runtime"
 	"slices"
 	"sync"
@@ -31,7 +32,7 @@ type mark struct {
 	pc       [1]uintptr // where OnDevice was called
 	cleanup  runtime.Cleanup
 	dropped  atomic.Bool // the Frame was garbage collected, and the frame not released
-	told     bool        // of that; guarded by the context's mutex
+	told     atomic.Bool // of that
 }
 
 var leaks struct {
@@ -79,12 +80,12 @@ func (m *mark) where() string {
 
 // add notes a frame that is held.
 func (c *Context) add(m *mark) error {
+	c.sweep()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.closed {
 		return ErrClosed
 	}
-	c.sweep()
 	c.frames[m] = struct{}{}
 	return nil
 }
@@ -96,14 +97,17 @@ func (c *Context) drop(m *mark) {
 }
 
 // sweep forgets the frames that were released by their gpu.Frame, and tells of
-// those that are dropped, once: a turn of a loop would be over by now. mu is held.
-// There are no more of them than credits, and some of the last turns.
+// those that are dropped, once: a turn of a loop would be over by now. There are no
+// more of them than credits, and some of the last turns. Frames are asked without
+// the lock, for one that is being uploaded or read back answers only then.
 func (c *Context) sweep() {
-	for m := range c.frames {
+	c.mu.Lock()
+	all := slices.Collect(maps.Keys(c.frames))
+	c.mu.Unlock()
+	for _, m := range all {
 		if m.frame.Released() {
-			delete(c.frames, m)
-		} else if m.dropped.Load() && !m.told {
-			m.told = true
+			c.drop(m)
+		} else if m.dropped.Load() && m.told.CompareAndSwap(false, true) {
 			slog.Error("frame on the GPU was dropped without Release", "stream", m.stream, "sequence", m.sequence, "where", m.where())
 		}
 	}
