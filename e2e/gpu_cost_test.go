@@ -175,7 +175,7 @@ func TestGPUCost(t *testing.T) {
 						}
 					}
 					// A look now and then, where the machine was busy, is none for each frame.
-				if n > most+frames/10 {
+					if n > most+frames/10 {
 						t.Errorf("%d calls of %s for %d frames, want %d", n, name, frames, most)
 					}
 				}
