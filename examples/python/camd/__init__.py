@@ -144,8 +144,8 @@ class Subscription:
             return
         for frame in list(self._frames):
             if frame._lease is not None:
-                warnings.warn(f"{frame!r} was not released before its subscription was closed", ResourceWarning, source=frame)
                 frame._lease = None
+                warnings.warn(f"{frame!r} was not released before its subscription was closed", ResourceWarning, source=frame)
         connection.raise_failure()
 
     def __enter__(self):
@@ -157,4 +157,5 @@ class Subscription:
 
     def __del__(self):
         if self._connection is not None:
+            self._connection = None
             warnings.warn(f"the subscription to {self.stream} was not closed", ResourceWarning, source=self)

@@ -232,4 +232,5 @@ class Frame:
 
     def __del__(self):
         if self.__dict__.get("_lease") is not None:
+            self._lease = None  # a warning that is kept has its source
             warnings.warn(f"{self!r} was not released", ResourceWarning, source=self)
