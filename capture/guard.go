@@ -176,6 +176,7 @@ type runWriter struct {
 	over      bool // replaced by a later Open of the same run
 	delivered bool // this run has published a frame of this format
 	held      [maxSlots]*Slot
+	data      [maxSlots][]byte // of each slot as the sink gave it
 	count     int
 }
 
@@ -198,7 +199,7 @@ func (w *runWriter) Acquire() (*Slot, error) {
 		w.w.Discard(s)
 		return nil, fmt.Errorf("slot %d: at most %d are supported", s.Index, maxSlots)
 	}
-	w.held[s.Index] = s
+	w.held[s.Index], w.data[s.Index] = s, s.Data
 	w.count++
 	return s, nil
 }
@@ -208,9 +209,18 @@ func (w *runWriter) release(s *Slot) bool {
 	if s == nil || s.Index < 0 || s.Index >= maxSlots || w.held[s.Index] != s {
 		return false
 	}
-	w.held[s.Index] = nil
+	w.takeBack(s.Index)
 	w.count--
 	return true
+}
+
+// takeBack makes slot i the sink's again, with the index and the memory that it
+// had, whatever the source made of them.
+func (w *runWriter) takeBack(i int) *Slot {
+	s := w.held[i]
+	s.Index, s.Data = i, w.data[i]
+	w.held[i], w.data[i] = nil, nil
+	return s
 }
 
 // Commit implements [Writer].
@@ -304,9 +314,8 @@ func (w *runWriter) giveBack(s *Slot) {
 
 func (w *runWriter) giveBackAll() {
 	for i := range w.held {
-		if s := w.held[i]; s != nil {
-			w.held[i] = nil
-			w.giveBack(s)
+		if w.held[i] != nil {
+			w.giveBack(w.takeBack(i))
 		}
 	}
 	w.count = 0

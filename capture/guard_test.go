@@ -6,6 +6,7 @@ package capture
 import (
 	"context"
 	"errors"
+	"slices"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -164,6 +165,45 @@ func TestGuardKeepsTheRulesOfTheSink(t *testing.T) {
 		}
 		if h.sink.frames[2].Flags != frame.Discontinuity {
 			t.Error("the first frame of the new format is not flagged")
+		}
+	})
+}
+
+// What a source does to the slot itself, not to its memory, is not seen by the
+// sink, nor by the next frame in it.
+func TestGuardRestoresSlots(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var bytes []int
+		h := keep(t, func(_ context.Context, sink Sink) error {
+			w, err := sink.Open("color", format(8))
+			if err != nil {
+				return err
+			}
+			spoil := []func(*Slot){
+				func(s *Slot) { s.Data = s.Data[:1] },
+				func(s *Slot) { s.Data = nil },
+				func(s *Slot) { s.Index = 200 }, // not committed, it is none that was given
+				func(s *Slot) { s.Index = -1 },
+			}
+			for _, f := range spoil {
+				s, err := w.Acquire()
+				if err != nil {
+					return err
+				}
+				bytes = append(bytes, len(s.Data))
+				f(s)
+				w.Commit(s, Stamp{})
+				w.Discard(s)
+			}
+			return ErrEndOfStream
+		})
+		pass(time.Second)
+		h.end(t, ErrEndOfStream)
+		if len(h.sink.frames) != 2 || h.sink.held != 0 || h.sink.misuse != 0 {
+			t.Errorf("%d frames, %d held, %d calls against the rules", len(h.sink.frames), h.sink.held, h.sink.misuse)
+		}
+		if want := format(8).Geometry.Size(); slices.ContainsFunc(bytes, func(n int) bool { return n != want }) {
+			t.Errorf("slots of %v bytes, want %d each", bytes, want)
 		}
 	})
 }
