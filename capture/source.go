@@ -61,7 +61,8 @@ func (f Format) SlotBytes() int { return max(f.Geometry.Size(), f.MinSlotBytes) 
 
 // Sink is where a source puts its frames.
 type Sink interface {
-	// Open declares a stream (for example "color") or gives it a new format.
+	// Open declares a stream (for example "color", see CheckStream) or gives it a
+	// new format.
 	// A source calls it before the first frame of each run and whenever the
 	// format changes. A changed format makes new memory: slots of the previous
 	// Writer must be committed or discarded first and the Writer not used again.

@@ -231,6 +231,17 @@ func CheckName(name string) error {
 	return nil
 }
 
+// CheckStream reports what is wrong with the name of a stream within its camera,
+// if anything: words like names of cameras, with a / between.
+func CheckStream(name string) error {
+	for word := range strings.SplitSeq(name, "/") {
+		if CheckName(word) != nil {
+			return fmt.Errorf("stream name %q: want words with / between, each 1 to %d of the letters a-z, digits, _ and -", shorten(name), maxNameBytes)
+		}
+	}
+	return nil
+}
+
 const (
 	nameChars = "abcdefghijklmnopqrstuvwxyz0123456789_-"
 	kindChars = "abcdefghijklmnopqrstuvwxyz0123456789_"

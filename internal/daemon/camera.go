@@ -10,7 +10,6 @@ import (
 	"log/slog"
 	"maps"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -187,8 +186,12 @@ func (c *camera) run(ctx context.Context) {
 
 // Open implements capture.Sink.
 func (c *camera) Open(name string, f capture.Format) (capture.Writer, error) {
-	if name == "" || strings.ContainsAny(name, " \t\n") || len(c.spec.Name)+len(name)+1 > negotiate.MaxName {
-		return nil, fmt.Errorf("%w: stream name %q", capture.ErrConfig, name)
+	// A program's own source may say anything; nobody could ask for some of it.
+	if err := capture.CheckStream(name); err != nil {
+		return nil, fmt.Errorf("%w: %w", capture.ErrConfig, err)
+	}
+	if n := len(c.spec.Name) + len(name) + 1; n > negotiate.MaxName {
+		return nil, fmt.Errorf("%w: stream name %q has %d bytes with its camera's, at most %d are allowed", capture.ErrConfig, name, n, negotiate.MaxName)
 	}
 	return c.stream(name).open(f)
 }

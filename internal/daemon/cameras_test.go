@@ -220,3 +220,58 @@ func TestAbandonedRunKeepsItsMemory(t *testing.T) {
 		t.Error(err)
 	}
 }
+
+// naming is a source with a stream of a name of its own.
+type naming string
+
+func (naming) Describe() string { return "naming" }
+
+func (n naming) Run(ctx context.Context, sink capture.Sink) error {
+	w, err := sink.Open(string(n), patternFormat())
+	if err != nil {
+		return err
+	}
+	s, err := w.Acquire()
+	if err != nil {
+		return err
+	}
+	w.Commit(s, capture.Stamp{})
+	<-ctx.Done()
+	return nil
+}
+
+// A stream name that nobody could ask for fails at once, and no other camera does.
+func TestStreamNames(t *testing.T) {
+	for name, ok := range map[string]bool{
+		"color": true, "color/jpeg": true, "infra-1": true,
+		"": false, "/color": false, "color/": false, "a//b": false, "../x": false, "a b": false, "a\nb": false, "a\x00b": false, "\xff": false,
+		"**": false, "a?b": false, "ü": false, strings.Repeat("abcdefgh/", 15) + "a": false,
+	} {
+		t.Run(name, func(t *testing.T) {
+			dir := runtimeDir(t)
+			d := &Daemon{
+				Dir: dir, Log: slog.New(slog.DiscardHandler),
+				Cameras: []capture.Spec{spec(t, "s=pattern"), spec(t, "a=pattern,64x64@100")},
+			}
+			d.Sources = func(sp capture.Spec) (capture.Source, error) {
+				if sp.Name == "s" {
+					return naming(name), nil
+				}
+				return kinds.New(sp)
+			}
+			run(t, d)
+			if ok {
+				next(t, subscribe(t, dir, "s/"+name)).Release()
+			} else {
+				ends(t, d, "s")
+				if err := d.camera("s").err; !errors.Is(err, capture.ErrConfig) {
+					t.Errorf("%v, want %v", err, capture.ErrConfig)
+				}
+			}
+			next(t, subscribe(t, dir, "a/color")).Release()
+			if _, err := client.List(bounded(t), client.WithRuntimeDir(dir)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
