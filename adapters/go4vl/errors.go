@@ -23,7 +23,7 @@ var (
 	// go4vl, which waits with select(2).
 	ErrDescriptor = errors.New("descriptor too large for go4vl")
 	// ErrUsedUp: go4vl cannot stream again from a device that was handed over
-	// open, because its last stream ended by itself.
+	// open, because its last stream ended by itself, or the program reads from it.
 	ErrUsedUp = errors.New("device cannot be started again")
 	// ErrClosed: the device is not open now.
 	ErrClosed = errors.New("device is not open")

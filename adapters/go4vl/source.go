@@ -14,6 +14,7 @@ import (
 	"github.com/vladimirvivien/go4vl/v4l2"
 
 	"github.com/seed-3c7e7623/camd/capture"
+	camd "github.com/seed-3c7e7623/camd/capture/v4l2"
 )
 
 // Stream is the name of a device's stream. Of JPEG there is color/jpeg too.
@@ -52,6 +53,8 @@ type Source struct {
 	path    string
 	options Options
 	handed  *device.Device // that the program has opened; nil: each run opens path
+
+	running sync.Mutex // of handed, which two runs must not use at a time
 
 	opened sync.Mutex     // nobody closes it meanwhile
 	dev    *device.Device // open now, nil between runs
@@ -130,6 +133,13 @@ func (s *Source) Run(ctx context.Context, sink capture.Sink) error {
 
 // session is one opening of the device, or one use of the one handed over.
 func (s *Source) session(ctx context.Context, sink capture.Sink) error {
+	if s.handed != nil {
+		// The run before may hang in the driver, given up.
+		if !s.running.TryLock() {
+			return fmt.Errorf("%w: another run of %s has not come to its end", camd.ErrBusy, s.path)
+		}
+		defer s.running.Unlock()
+	}
 	dev, err := s.open()
 	if err != nil {
 		return err
@@ -197,7 +207,9 @@ func (s *Source) close(dev *device.Device) {
 	}
 	s.opened.Lock()
 	defer s.opened.Unlock()
-	s.dev = nil
+	if s.dev == dev { // else a later run has opened another one
+		s.dev = nil
+	}
 	_ = v4l2.CloseDevice(dev.Fd())
 }
 

@@ -59,7 +59,12 @@ func (t *stream) start() error {
 	ctx, cancel := context.WithCancel(context.Background())
 	err := t.dev.Start(ctx)
 	if err == nil {
-		t.cancel, t.frames, t.errs = cancel, t.dev.GetFrames(), t.dev.GetError()
+		if t.frames, err = frames(t.dev); err != nil {
+			cancel()
+			_ = t.dev.Stop()
+			return fmt.Errorf("%w: %s: %w", ErrUsedUp, t.path, err)
+		}
+		t.cancel, t.errs = cancel, t.dev.GetError()
 		return nil
 	}
 	cancel()
@@ -73,6 +78,16 @@ func (t *stream) start() error {
 		return fmt.Errorf("%w: %w", ErrUsedUp, why)
 	}
 	return why
+}
+
+// frames is go4vl's GetFrames, which panics where the program has called GetOutput.
+func frames(d *device.Device) (c <-chan *device.Frame, err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			err = fmt.Errorf("the program reads its frames in another way: %v", p)
+		}
+	}()
+	return d.GetFrames(), nil
 }
 
 // clock is the domain of the driver's stamps, of which its buffers tell.

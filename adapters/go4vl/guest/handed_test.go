@@ -128,6 +128,39 @@ func TestHandedOverAfterStream(t *testing.T) {
 	clean(t)
 }
 
+// go4vl would panic, as frames are read in one way or the other. The program has
+// its device back.
+func TestHandedOverWithOutput(t *testing.T) {
+	dev, s := handed(t, camMain)
+	_ = dev.GetOutput()
+	if got := take(t, s, 1, nil); !errors.Is(got.err, go4vl.ErrUsedUp) || !errors.Is(got.err, capture.ErrUnsupported) {
+		t.Errorf("%v, want %v", got.err, go4vl.ErrUsedUp)
+	}
+	other := go4vl.FromDevice(dev)
+	other.Log = quiet
+	take(t, other, 3, nil).need(t, 3)
+	if err := dev.Close(); err != nil {
+		t.Error(err)
+	}
+	clean(t)
+}
+
+// A second run beside the first, as a supervisor begins it that gave the first up,
+// does not touch the device.
+func TestHandedOverTwice(t *testing.T) {
+	dev, s := handed(t, camMain)
+	take(t, s, 20, func(i int, _ capturetest.Frame) {
+		if got := take(t, s, 1, nil); !errors.Is(got.err, camd.ErrBusy) || errors.Is(got.err, capture.ErrUnsupported) {
+			t.Errorf("%v, want %v", got.err, camd.ErrBusy)
+		}
+	}).need(t, 20)
+	take(t, s, 3, nil).need(t, 3)
+	if err := dev.Close(); err != nil {
+		t.Error(err)
+	}
+	clean(t)
+}
+
 func TestHandedOverUnplugged(t *testing.T) {
 	dev, s := handed(t, camUnplug)
 	got := take(t, s, 1000, func(i int, _ capturetest.Frame) {

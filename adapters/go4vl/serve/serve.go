@@ -36,7 +36,8 @@ type Settings struct {
 	// usual one.
 	Dir string
 	// File is a configuration of camd (camd.yaml), "" = none. Its cameras are
-	// served as well. Variables named CAMD_ count as for camd.
+	// served as well. Variables named CAMD_ count as for camd, but for log.level
+	// and log.format: Log is the program's.
 	File string
 	// Set are further settings, "key=value" as after camd run --set.
 	Set []string
@@ -57,6 +58,9 @@ const kind = "program"
 // that is missing at the start is [capture.ErrDeviceNotFound]. Settings and
 // options that make no sense are [capture.ErrConfig], or an error that names the
 // place in the file.
+//
+// A source that does not end within a second after ctx is left behind, with the
+// memory that it may still write into. One that panics ends the program.
 func Run(ctx context.Context, s Settings, cameras ...Camera) error {
 	in := config.Input{Environ: os.Environ(), Set: s.Set}
 	if err := in.ReadFile(ctx, s.File); err != nil {
