@@ -132,7 +132,7 @@ func TestHandedOverAfterStream(t *testing.T) {
 // its device back.
 func TestHandedOverWithOutput(t *testing.T) {
 	dev, s := handed(t, camMain)
-	_ = dev.GetOutput()
+	_ = dev.GetOutput() //lint:ignore SA1019 programs call it still
 	if got := take(t, s, 1, nil); !errors.Is(got.err, go4vl.ErrUsedUp) || !errors.Is(got.err, capture.ErrUnsupported) {
 		t.Errorf("%v, want %v", got.err, go4vl.ErrUsedUp)
 	}
