@@ -212,7 +212,9 @@ func (w *worker) step(e *epoch) bool {
 	defer h.release()
 	// Who began to subscribe before the frame was there gets it, too.
 	image, compressed = begun(image, b.image.topic), begun(compressed, b.jpeg.topic)
-	info = begun(info, w.infoBeside(image))
+	if info == nil {
+		info = begun(nil, w.infoBeside(image))
+	}
 	m := &h.lease.Meta
 	if m.Bytes < e.plan.src.MinBytes() {
 		return true
