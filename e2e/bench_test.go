@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/seed-3c7e7623/camd/internal/proctest"
 )
 
 // benchRun is a run of camsub bench that has ended.
@@ -124,7 +126,7 @@ func TestBenchInterrupted(t *testing.T) {
 	b := d.camsub("bench", "test/color", "--samples", "1000000", "--warmup", "0", "--lines", "--no-plot", "-o", out)
 	eventually(t, "bench measures", func() (bool, string) {
 		s := b.out.String()
-		return strings.Count(s, "\n") > 20, tailOf(s)
+		return strings.Count(s, "\n") > 20, proctest.Tail(s)
 	})
 	b.interrupt()
 	run := oneRun(t, out)

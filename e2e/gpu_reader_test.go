@@ -23,6 +23,7 @@ import (
 	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/client/gpu"
 	"github.com/seed-3c7e7623/camd/cudabuf/driver"
+	"github.com/seed-3c7e7623/camd/internal/proctest"
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
@@ -234,7 +235,7 @@ func (r gpuReader) more(n int) {
 	eventually(r.t, fmt.Sprintf("%s %d takes %d more frames", r.name, r.pid(), n), func() (bool, string) {
 		got := len(r.taken()) - from
 		if got < n && r.ended() {
-			r.t.Fatalf("it ended after %d frames: %s%s", from+got, tailOf(r.out.String()), r.err.String())
+			r.t.Fatalf("it ended after %d frames: %s%s", from+got, proctest.Tail(r.out.String()), r.err.String())
 		}
 		return got >= n, fmt.Sprint(got)
 	})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/frame"
+	"github.com/seed-3c7e7623/camd/internal/proctest"
 	"github.com/seed-3c7e7623/camd/negotiate"
 )
 
@@ -153,7 +154,7 @@ func (r reader) end() (count, missed, reconnects uint64) {
 			return count, missed, reconnects
 		}
 	}
-	r.t.Fatalf("reader without an end:\n%s", tailOf(r.out.String()))
+	r.t.Fatalf("reader without an end:\n%s", proctest.Tail(r.out.String()))
 	return 0, 0, 0
 }
 

@@ -4,7 +4,6 @@
 package e2e
 
 import (
-	"bytes"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -14,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/seed-3c7e7623/camd/internal/proctest"
 )
 
 // hung is how long a condition may take before the test calls it hung. It
@@ -24,40 +25,11 @@ const hung = 60 * time.Second
 // with the state that it reported last.
 func eventually(t testing.TB, what string, ok func() (done bool, state string)) {
 	t.Helper()
-	deadline := time.NewTimer(hung)
-	defer deadline.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		done, state := ok()
-		if done {
-			return
-		}
-		select {
-		case <-deadline.C:
-			t.Fatalf("not within %v: %s; last seen: %s", hung, what, state)
-		case <-tick.C:
-		}
-	}
+	proctest.Eventually(t, hung, what, ok)
 }
 
 // text collects what a process writes.
-type text struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (x *text) Write(p []byte) (int, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.b.Write(p)
-}
-
-func (x *text) String() string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.b.String()
-}
+type text = proctest.Text
 
 // isolated keeps programs of tests that run at the same time, and of other hosts
 // on the network, from finding each other.
@@ -138,18 +110,10 @@ func start(t testing.TB, options []with, program string, args ...string) *proces
 			<-p.done
 		}
 		if t.Failed() && !p.quiet {
-			t.Logf("%s %v:\n%s%s", p.name, args, tailOf(p.out.String()), tailOf(p.err.String()))
+			t.Logf("%s %v:\n%s%s", p.name, args, proctest.Tail(p.out.String()), proctest.Tail(p.err.String()))
 		}
 	})
 	return p
-}
-
-func tailOf(s string) string {
-	const most = 4000
-	if len(s) > most {
-		return "..." + s[len(s)-most:]
-	}
-	return s
 }
 
 // of is the same process, whose troubles are those of a sub-test.
@@ -181,7 +145,7 @@ func (p *process) wait() int {
 	select {
 	case <-p.done:
 	case <-time.After(hung):
-		p.t.Fatalf("%s does not end; it said:\n%s", p.name, tailOf(p.err.String()))
+		p.t.Fatalf("%s does not end; it said:\n%s", p.name, proctest.Tail(p.err.String()))
 	}
 	return p.cmd.ProcessState.ExitCode()
 }
@@ -222,7 +186,7 @@ func (p *process) awaitErr(want string) {
 				p.t.Fatalf("%s ended without saying %q:\n%s", p.name, want, s)
 			}
 		}
-		return strings.Contains(s, want), tailOf(s)
+		return strings.Contains(s, want), proctest.Tail(s)
 	})
 }
 

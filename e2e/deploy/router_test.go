@@ -11,7 +11,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -22,6 +21,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/seed-3c7e7623/camd/internal/proctest"
 	"github.com/seed-3c7e7623/camd/internal/venv"
 	"github.com/seed-3c7e7623/camd/zenoh"
 	"github.com/seed-3c7e7623/camd/zenoh/config"
@@ -61,20 +61,9 @@ func changed(t testing.TB, name string, oldnew ...string) string {
 	return path
 }
 
-// port returns one that is free.
-func port(t testing.TB) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
-}
+func tcp(t testing.TB) string { return fmt.Sprintf("tcp/localhost:%d", proctest.Port(t)) }
 
-func tcp(t testing.TB) string { return fmt.Sprintf("tcp/localhost:%d", port(t)) }
-
-func tls(t testing.TB) string { return fmt.Sprintf("tls/localhost:%d", port(t)) }
+func tls(t testing.TB) string { return fmt.Sprintf("tls/localhost:%d", proctest.Port(t)) }
 
 // endpoints is the setting of a list of them.
 func endpoints(key string, list ...string) string {

@@ -4,14 +4,14 @@
 package net
 
 import (
-	"bytes"
 	"os/exec"
 	"path/filepath"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/seed-3c7e7623/camd/internal/proctest"
 )
 
 // hung is how long a condition may take before the test calls it hung. It
@@ -22,40 +22,11 @@ const hung = 60 * time.Second
 // with the state that it reported last.
 func eventually(t testing.TB, what string, ok func() (done bool, state string)) {
 	t.Helper()
-	deadline := time.NewTimer(hung)
-	defer deadline.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		done, state := ok()
-		if done {
-			return
-		}
-		select {
-		case <-deadline.C:
-			t.Fatalf("not within %v: %s; last seen: %s", hung, what, state)
-		case <-tick.C:
-		}
-	}
+	proctest.Eventually(t, hung, what, ok)
 }
 
 // text collects what a process writes.
-type text struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (x *text) Write(p []byte) (int, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.b.Write(p)
-}
-
-func (x *text) String() string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.b.String()
-}
+type text = proctest.Text
 
 // process is a program on a host.
 type process struct {
@@ -85,18 +56,10 @@ func begin(t testing.TB, name string, cmd *exec.Cmd) *process {
 			<-p.done
 		}
 		if t.Failed() {
-			t.Logf("%s:\n%s%s", name, tail(p.out.String()), tail(p.err.String()))
+			t.Logf("%s:\n%s%s", name, proctest.Tail(p.out.String()), proctest.Tail(p.err.String()))
 		}
 	})
 	return p
-}
-
-func tail(s string) string {
-	const most = 4000
-	if len(s) > most {
-		return "..." + s[len(s)-most:]
-	}
-	return s
 }
 
 func (p *process) ended() bool {
@@ -119,7 +82,7 @@ func (p *process) wait() int {
 	select {
 	case <-p.done:
 	case <-time.After(hung):
-		p.t.Fatalf("%s does not end; it said:\n%s", p.name, tail(p.err.String()))
+		p.t.Fatalf("%s does not end; it said:\n%s", p.name, proctest.Tail(p.err.String()))
 	}
 	return p.cmd.ProcessState.ExitCode()
 }
@@ -128,7 +91,7 @@ func (p *process) wait() int {
 func (p *process) ends(code int) string {
 	p.t.Helper()
 	if got := p.wait(); got != code {
-		p.t.Errorf("%s: exit code %d, want %d; it said:\n%s%s", p.name, got, code, tail(p.out.String()), tail(p.err.String()))
+		p.t.Errorf("%s: exit code %d, want %d; it said:\n%s%s", p.name, got, code, proctest.Tail(p.out.String()), proctest.Tail(p.err.String()))
 	}
 	return p.out.String()
 }
@@ -147,9 +110,9 @@ func (p *process) says(want string) {
 		ended := p.ended()
 		s := p.out.String() + p.err.String()
 		if !strings.Contains(s, want) && ended {
-			p.t.Fatalf("%s ended without saying %q:\n%s", p.name, want, tail(s))
+			p.t.Fatalf("%s ended without saying %q:\n%s", p.name, want, proctest.Tail(s))
 		}
-		return strings.Contains(s, want), tail(s)
+		return strings.Contains(s, want), proctest.Tail(s)
 	})
 }
 

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/seed-3c7e7623/camd/internal/proctest"
 )
 
 // daemon is a camd on a host.
@@ -157,7 +159,7 @@ func (w watcher) await(n int) []seen {
 	eventually(w.t, fmt.Sprintf("%s takes %d frames", w.name, n), func() (bool, string) {
 		ended := w.ended()
 		if got = w.frames(); len(got) < n && ended {
-			w.t.Fatalf("%s ended after %d frames: %s", w.name, len(got), tail(w.err.String()))
+			w.t.Fatalf("%s ended after %d frames: %s", w.name, len(got), proctest.Tail(w.err.String()))
 		}
 		return len(got) >= n, fmt.Sprint(len(got))
 	})

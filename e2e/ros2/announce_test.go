@@ -12,6 +12,7 @@ import (
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/internal/daemon"
 	"github.com/seed-3c7e7623/camd/internal/linux"
+	"github.com/seed-3c7e7623/camd/internal/proctest"
 	"github.com/seed-3c7e7623/camd/negotiate"
 	"github.com/seed-3c7e7623/camd/zenoh/config"
 )
@@ -69,8 +70,8 @@ func anything(*negotiate.Announcement) bool { return true }
 // tokens as they come and go, asks what they are, and is seen where it says that
 // it subscribes.
 func TestPeerFindsStreams(t *testing.T) {
-	d := camdIn(t, daemon.Network{Zenoh: automatic(freePort(t), 0)}, "", "front=pattern,64x48@50,encoding=rgb8,fault.resize=400ms")
-	p := startPeerAt(t, freePort(t), away(t, d))
+	d := camdIn(t, daemon.Network{Zenoh: automatic(proctest.Port(t), 0)}, "", "front=pattern,64x48@50,encoding=rgb8,fault.resize=400ms")
+	p := startPeerAt(t, proctest.Port(t), away(t, d))
 	p.do(command{"op": "alive", "name": "all", "key": negotiate.AnnounceAll}, "declared")
 	token := func(stream string, alive bool) {
 		t.Helper()
@@ -142,8 +143,8 @@ func TestPeerFindsStreams(t *testing.T) {
 	})
 	// Another daemon of this host with a camera of the same name has the same key:
 	// both answer.
-	other := camdIn(t, daemon.Network{Zenoh: automatic(freePort(t), 0)}, "", "front=pattern,64x48@50,encoding=rgb8")
-	second := startPeerAt(t, freePort(t), away(t, d), away(t, other))
+	other := camdIn(t, daemon.Network{Zenoh: automatic(proctest.Port(t), 0)}, "", "front=pattern,64x48@50,encoding=rgb8")
+	second := startPeerAt(t, proctest.Port(t), away(t, d), away(t, other))
 	sessions := map[string]bool{}
 	for end := ctx(t); len(sessions) < 2; {
 		if end.Err() != nil {
@@ -164,8 +165,8 @@ func TestPeerFindsStreams(t *testing.T) {
 
 // Many questions at once: frames go on, and what is not answered is counted.
 func TestManyQuestions(t *testing.T) {
-	d := camdIn(t, daemon.Network{Zenoh: automatic(freePort(t), 0)}, "", "front=pattern,64x48@50,encoding=rgb8", "back=pattern,64x48@50,encoding=rgb8")
-	p := startPeerAt(t, freePort(t), away(t, d))
+	d := camdIn(t, daemon.Network{Zenoh: automatic(proctest.Port(t), 0)}, "", "front=pattern,64x48@50,encoding=rgb8", "back=pattern,64x48@50,encoding=rgb8")
+	p := startPeerAt(t, proctest.Port(t), away(t, d))
 	ask(p, "front/color", "", anything)
 	ask(p, "back/color", "", anything)
 	before := await(t, d, "both run", func(st daemon.Status) bool { return len(st.Streams) == 2 })
@@ -189,9 +190,9 @@ func TestManyQuestions(t *testing.T) {
 func TestAccess(t *testing.T) {
 	front := daemon.Rules{"front/*"}
 	access := daemon.Access{Publish: daemon.Rules{"front/*", "/back/color/camera_info"}, Announce: front, Answer: front, Accept: front}
-	d := camdIn(t, daemon.Network{Zenoh: automatic(freePort(t), 0), Access: access, Diagnostics: true}, "",
+	d := camdIn(t, daemon.Network{Zenoh: automatic(proctest.Port(t), 0), Access: access, Diagnostics: true}, "",
 		"front=pattern,64x48@50,encoding=rgb8", "back=pattern,64x48@50,encoding=rgb8")
-	p := startPeerAt(t, freePort(t), away(t, d))
+	p := startPeerAt(t, proctest.Port(t), away(t, d))
 	ask(p, "front/color", "", func(a *negotiate.Announcement) bool { return len(a.Topics) == 3 })
 	if e := p.do(command{"op": "get", "key": "camd/**"}, "answers"); len(e.Answers) != 1 {
 		t.Errorf("%d answers: %+v", len(e.Answers), e.Answers)
@@ -228,10 +229,10 @@ func TestAccess(t *testing.T) {
 // A router that comes makes camd its client, and a peer again when it goes: with
 // one id and the same topics, whose frames go on.
 func TestRoleFollowsTheRouter(t *testing.T) {
-	router, listen := freePort(t), freePort(t)
+	router, listen := proctest.Port(t), proctest.Port(t)
 	d := camdIn(t, daemon.Network{Zenoh: automatic(router, listen), Namespace: "/robot1"}, "", "front=pattern,64x48@50,encoding=rgb8")
 	away(t, d)
-	near := startPeerAt(t, freePort(t), routerAt(listen))
+	near := startPeerAt(t, proctest.Port(t), routerAt(listen))
 	near.do(command{"op": "sink", "name": "s", "key": "0/robot1/front/color/image_raw/**"}, "declared")
 	sent := func(more uint64) daemon.Status {
 		t.Helper()

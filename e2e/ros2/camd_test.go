@@ -21,6 +21,7 @@ import (
 	"github.com/seed-3c7e7623/camd/capture"
 	"github.com/seed-3c7e7623/camd/frame"
 	"github.com/seed-3c7e7623/camd/internal/daemon"
+	"github.com/seed-3c7e7623/camd/internal/proctest"
 	"github.com/seed-3c7e7623/camd/jpeg"
 	"github.com/seed-3c7e7623/camd/ros2/graph"
 	"github.com/seed-3c7e7623/camd/ros2/msg"
@@ -211,7 +212,7 @@ func TestCamd(t *testing.T) {
 
 // TestRouterComesAndGoes starts camd first, and takes the router away.
 func TestRouterComesAndGoes(t *testing.T) {
-	port := freePort(t)
+	port := proctest.Port(t)
 	d := camd(t, routerAt(port), "front=pattern,64x48@100")
 	st := await(t, d, "a stream without a router", func(st daemon.Status) bool {
 		return len(st.Streams) == 1 && st.Streams[0].Published > 5

@@ -20,6 +20,7 @@ import (
 	"github.com/seed-3c7e7623/camd/frame"
 	"github.com/seed-3c7e7623/camd/internal/cli"
 	"github.com/seed-3c7e7623/camd/internal/daemon"
+	"github.com/seed-3c7e7623/camd/internal/proctest"
 	"github.com/seed-3c7e7623/camd/negotiate"
 	"github.com/seed-3c7e7623/camd/ros2/graph"
 	"github.com/seed-3c7e7623/camd/ros2/msg"
@@ -260,7 +261,7 @@ func (c *ownCamera) until(s *client.Subscription) client.Frame {
 // TestClientThroughRestarts goes on when the publisher and when the router come
 // back, and says so.
 func TestClientThroughRestarts(t *testing.T) {
-	port := freePort(t)
+	port := proctest.Port(t)
 	p := startPeerAt(t, port)
 	first := ownPublisher(t, p.open(), "/own/image_raw", graph.SensorData(), nil)
 	events := make(chan client.EventKind, 1000)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/internal/daemon"
+	"github.com/seed-3c7e7623/camd/internal/proctest"
 	"github.com/seed-3c7e7623/camd/negotiate"
 	"github.com/seed-3c7e7623/camd/zenoh/config"
 )
@@ -27,9 +28,9 @@ func TestHostilePeerHidesNobody(t *testing.T) {
 		"tokens": {5000, false},
 	} {
 		t.Run(how, func(t *testing.T) {
-			d := camdIn(t, daemon.Network{Zenoh: automatic(freePort(t), 0)}, "", "front=pattern,64x48@50,encoding=rgb8")
+			d := camdIn(t, daemon.Network{Zenoh: automatic(proctest.Port(t), 0)}, "", "front=pattern,64x48@50,encoding=rgb8")
 			at := away(t, d)
-			p := startPeerAt(t, freePort(t), at)
+			p := startPeerAt(t, proctest.Port(t), at)
 			p.do(command{
 				"op": "hostile", "name": "x", "how": how, "count": tc.count,
 				"key": negotiate.AnnouncedKey{BootID: "aa", Stream: "front/color"}.String(),

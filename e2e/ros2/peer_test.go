@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"os"
 	"os/exec"
 	"slices"
@@ -20,6 +19,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/seed-3c7e7623/camd/internal/proctest"
 	"github.com/seed-3c7e7623/camd/internal/venv"
 	"github.com/seed-3c7e7623/camd/zenoh"
 	"github.com/seed-3c7e7623/camd/zenoh/config"
@@ -65,18 +65,7 @@ type peer struct {
 
 func startPeer(t testing.TB) *peer {
 	t.Helper()
-	return startPeerAt(t, freePort(t))
-}
-
-// freePort is one of loopback that nobody listens on.
-func freePort(t testing.TB) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
+	return startPeerAt(t, proctest.Port(t))
 }
 
 func routerAt(port int) string { return fmt.Sprintf("tcp/127.0.0.1:%d", port) }

@@ -29,6 +29,7 @@ var Table = []Rule{
 	{Room: "internal/linux"},
 	{Room: "internal/lint"},
 	{Room: "internal/alone"},
+	{Room: "internal/proctest"},
 	{Room: "internal/venv"},
 	{Room: "zenoh/..."},
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/seed-3c7e7623/camd/internal/proctest"
 	"github.com/seed-3c7e7623/camd/zenoh"
 	"github.com/seed-3c7e7623/camd/zenoh/config"
 	"github.com/seed-3c7e7623/camd/zenoh/wire"
@@ -21,7 +22,7 @@ func TestThroughNode(t *testing.T) {
 			for mode, settings := range map[string]func(...string) *config.Config{"client": config.Client, "peer": alone} {
 				t.Run(v+"/"+hub+"/"+mode, func(t *testing.T) {
 					t.Parallel()
-					e := fmt.Sprintf("tcp/127.0.0.1:%d", port(t))
+					e := fmt.Sprintf("tcp/127.0.0.1:%d", proctest.Port(t))
 					start(t, v, listening(hub, e))
 					n := start(t, v, connecting("client", e))
 					s := open(t, settings(e))

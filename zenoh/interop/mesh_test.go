@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/seed-3c7e7623/camd/internal/proctest"
 	"github.com/seed-3c7e7623/camd/zenoh"
 	"github.com/seed-3c7e7623/camd/zenoh/wire"
 )
@@ -25,7 +26,7 @@ func TestGossipMesh(t *testing.T) {
 		t.Run(v, func(t *testing.T) {
 			t.Parallel()
 			listen := "{mode: 'peer', listen: {endpoints: ['tcp/0.0.0.0:%d']}, connect: {endpoints: [%s]}, " + quiet + "}"
-			p := port(t)
+			p := proctest.Port(t)
 			introducing := start(t, v, fmt.Sprintf(listen, p, ""))
 			known := fmt.Sprintf("tcp/127.0.0.1:%d", p)
 			real := start(t, v, fmt.Sprintf(listen, 0, fmt.Sprintf("%q", known)))

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-3c7e7623/camd/internal/proctest"
 	"github.com/seed-3c7e7623/camd/zenoh"
 )
 
@@ -81,7 +82,7 @@ func TestMutatedTraffic(t *testing.T) {
 }
 
 func mutated(t *testing.T, version, mode string, toNode bool) {
-	e := fmt.Sprintf("tcp/127.0.0.1:%d", port(t))
+	e := fmt.Sprintf("tcp/127.0.0.1:%d", proctest.Port(t))
 	n := start(t, version, listening(mode, e))
 	p := newProxy(t, strings.TrimPrefix(e, "tcp/"))
 	c := quick(p.endpoint())

@@ -11,8 +11,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"math/rand/v2"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-3c7e7623/camd/internal/proctest"
 	"github.com/seed-3c7e7623/camd/zenoh"
 	"github.com/seed-3c7e7623/camd/zenoh/config"
 )
@@ -173,27 +172,12 @@ func (n *node) matching(name string, want bool) {
 	n.do(command{"op": "match", "name": name, "matching": want}, "matches")
 }
 
-// port returns one that is free, and that no connection gets by chance before it
-// is used: those have ports of the kernel's range, which begins at 32768.
-func port(t testing.TB) int {
-	t.Helper()
-	for range 100 {
-		p := 10_000 + rand.IntN(20_000)
-		if l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", p)); err == nil {
-			_ = l.Close()
-			return p
-		}
-	}
-	t.Fatal("no port is free")
-	return 0
-}
-
 const quiet = "scouting: {multicast: {enabled: false}}"
 
 // router starts a router and returns its endpoint.
 func router(t testing.TB, version string, more ...string) (*node, string) {
 	t.Helper()
-	e := fmt.Sprintf("tcp/127.0.0.1:%d", port(t))
+	e := fmt.Sprintf("tcp/127.0.0.1:%d", proctest.Port(t))
 	return start(t, version, listening("router", e, more...)), e
 }
 

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/seed-3c7e7623/camd/internal/proctest"
 	"github.com/seed-3c7e7623/camd/zenoh"
 	"github.com/seed-3c7e7623/camd/zenoh/wire"
 )
@@ -24,7 +25,7 @@ func each(t *testing.T, test func(t *testing.T, n *node, endpoint string), more 
 		for _, mode := range []string{"router", "peer"} {
 			t.Run(v+"/"+mode, func(t *testing.T) {
 				t.Parallel()
-				e := fmt.Sprintf("tcp/127.0.0.1:%d", port(t))
+				e := fmt.Sprintf("tcp/127.0.0.1:%d", proctest.Port(t))
 				test(t, start(t, v, listening(mode, e, more...)), e)
 			})
 		}
@@ -141,7 +142,7 @@ func TestDeclaredKeys(t *testing.T) {
 	for _, v := range versions {
 		t.Run(v, func(t *testing.T) {
 			t.Parallel()
-			e := fmt.Sprintf("tcp/127.0.0.1:%d", port(t))
+			e := fmt.Sprintf("tcp/127.0.0.1:%d", proctest.Port(t))
 			n := start(t, v, listening("router", e))
 			p := newProxy(t, strings.TrimPrefix(e, "tcp/"))
 			var text atomic.Bool

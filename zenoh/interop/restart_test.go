@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-3c7e7623/camd/internal/proctest"
 	"github.com/seed-3c7e7623/camd/zenoh"
 	"github.com/seed-3c7e7623/camd/zenoh/config"
 	"github.com/seed-3c7e7623/camd/zenoh/transport"
@@ -39,7 +40,7 @@ func TestNodeRestarted(t *testing.T) {
 }
 
 func restarted(t *testing.T, v, mode string) {
-	e := fmt.Sprintf("tcp/127.0.0.1:%d", port(t))
+	e := fmt.Sprintf("tcp/127.0.0.1:%d", proctest.Port(t))
 	n := start(t, v, listening(mode, e))
 	s := open(t, quick(e))
 	sub, err := s.Subscribe("demo/**", nil)

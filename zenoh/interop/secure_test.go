@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-3c7e7623/camd/internal/proctest"
 	"github.com/seed-3c7e7623/camd/zenoh"
 	"github.com/seed-3c7e7623/camd/zenoh/config"
 )
@@ -135,7 +136,7 @@ func TestTLS(t *testing.T) {
 			t.Parallel()
 			ca, stranger := newAuthority(t, "ca"), newAuthority(t, "stranger")
 			cert, key := ca.server()
-			e := fmt.Sprintf("tls/localhost:%d", port(t))
+			e := fmt.Sprintf("tls/localhost:%d", proctest.Port(t))
 			n := start(t, v, listening("router", e, fmt.Sprintf("transport: {link: {tls: {listen_certificate: %q, listen_private_key: %q}}}", cert, key)))
 			c := config.Client(e)
 			c.TLS.RootCA = ca.file
@@ -155,7 +156,7 @@ func TestMutualTLS(t *testing.T) {
 			t.Parallel()
 			ca, stranger := newAuthority(t, "ca"), newAuthority(t, "stranger")
 			cert, key := ca.server()
-			e := fmt.Sprintf("tls/127.0.0.1:%d", port(t))
+			e := fmt.Sprintf("tls/127.0.0.1:%d", proctest.Port(t))
 			n := start(t, v, listening("router", e, fmt.Sprintf(
 				"transport: {link: {tls: {root_ca_certificate: %q, listen_certificate: %q, listen_private_key: %q, enable_mtls: true}}}", ca.file, cert, key)))
 			c := config.Client(e)

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/seed-3c7e7623/camd/internal/proctest"
 	"github.com/seed-3c7e7623/camd/zenoh"
 )
 
@@ -42,7 +43,7 @@ func BenchmarkRoundTrip(b *testing.B) {
 		roundTrips(b, far, near, map[string]func([]byte) time.Duration{"ours": pinger(b, a, "our"), "ours-reference": pinger(b, a, "mix")}, a)
 	})
 	b.Run("peer", func(b *testing.B) {
-		e := fmt.Sprintf("tcp/127.0.0.1:%d", port(b))
+		e := fmt.Sprintf("tcp/127.0.0.1:%d", proctest.Port(b))
 		far := start(b, versions[0], listening("peer", e, bare))
 		near, a := reference(b, "peer", e), client(b, e)
 		roundTrips(b, far, near, map[string]func([]byte) time.Duration{"ours-reference": pinger(b, a, "mix")}, a)
@@ -156,7 +157,7 @@ func BenchmarkThroughput(b *testing.B) {
 		})
 	})
 	b.Run("peer", func(b *testing.B) {
-		e := fmt.Sprintf("tcp/127.0.0.1:%d", port(b))
+		e := fmt.Sprintf("tcp/127.0.0.1:%d", proctest.Port(b))
 		peer := start(b, versions[0], listening("peer", e, bare))
 		other, a := reference(b, "peer", e), client(b, e)
 		peer.do(command{"op": "count", "name": "c", "key": "ref/thr"}, "declared")

@@ -4,18 +4,17 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"os"
 	"os/exec"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
 
 	"github.com/seed-3c7e7623/camd/client"
+	"github.com/seed-3c7e7623/camd/internal/proctest"
 	"github.com/seed-3c7e7623/camd/zenoh/config"
 )
 
@@ -25,40 +24,11 @@ const hung = time.Minute
 // eventually asks again and again until ok, and else fails with the last state.
 func eventually(t testing.TB, what string, ok func() (done bool, state string)) {
 	t.Helper()
-	deadline := time.NewTimer(hung)
-	defer deadline.Stop()
-	tick := time.NewTicker(20 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		done, state := ok()
-		if done {
-			return
-		}
-		select {
-		case <-deadline.C:
-			t.Fatalf("not within %v: %s; last seen: %s", hung, what, state)
-		case <-tick.C:
-		}
-	}
+	proctest.Eventually(t, hung, what, ok)
 }
 
 // text collects what a process writes.
-type text struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (x *text) Write(p []byte) (int, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.b.Write(p)
-}
-
-func (x *text) String() string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.b.String()
-}
+type text = proctest.Text
 
 // process is a program under test.
 type process struct {

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"image"
 	"image/png"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -18,6 +17,7 @@ import (
 
 	"github.com/seed-3c7e7623/camd/client"
 	"github.com/seed-3c7e7623/camd/frame"
+	"github.com/seed-3c7e7623/camd/internal/proctest"
 	"github.com/seed-3c7e7623/camd/zenoh/config"
 )
 
@@ -196,7 +196,7 @@ func TestDaemonRestart(t *testing.T) {
 // Frames of ROS 2 topics, raw and compressed, look as those of the stream.
 func TestTopics(t *testing.T) {
 	s := startScreen(t)
-	dir, port := runtimeDir(t), freePort(t)
+	dir, port := runtimeDir(t), proctest.Port(t)
 	env := fmt.Sprintf(`%s=mode="peer";scouting/multicast/enabled=false;listen/endpoints=["tcp/127.0.0.1:%d"]`, config.EnvOverride, port)
 	startCamd(t, dir, []string{env}, sceneCamera(t, "scene", frame.NV12))
 	at := image.Rect(0, 0, 320, 240)
@@ -212,17 +212,6 @@ func TestTopics(t *testing.T) {
 		w.signal(syscall.SIGTERM)
 		w.ends(0)
 	}
-}
-
-// freePort is a port that nobody has at the moment.
-func freePort(t testing.TB) int {
-	t.Helper()
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port
 }
 
 func TestWithoutWindow(t *testing.T) {

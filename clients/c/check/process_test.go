@@ -4,7 +4,6 @@
 package check
 
 import (
-	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -13,10 +12,11 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/seed-3c7e7623/camd/internal/proctest"
 )
 
 // hung is how long a condition may take before the test calls it hung.
@@ -39,22 +39,7 @@ func await(t testing.TB, what string, ok func() bool) {
 }
 
 // text collects what a process writes.
-type text struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (x *text) Write(p []byte) (int, error) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.b.Write(p)
-}
-
-func (x *text) String() string {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.b.String()
-}
+type text = proctest.Text
 
 // process is a program under test. It is ended with the test at the latest.
 type process struct {
@@ -87,18 +72,10 @@ func start(t testing.TB, env []string, program string, args ...string) *process 
 		<-p.done
 		_ = stdin.Close()
 		if t.Failed() {
-			t.Logf("%s %v:\n%s%s", filepath.Base(program), args, tail(p.out.String()), tail(p.err.String()))
+			t.Logf("%s %v:\n%s%s", filepath.Base(program), args, proctest.Tail(p.out.String()), proctest.Tail(p.err.String()))
 		}
 	})
 	return p
-}
-
-func tail(s string) string {
-	const most = 4000
-	if len(s) > most {
-		return "...\n" + s[len(s)-most:]
-	}
-	return s
 }
 
 func (p *process) ended() bool {
